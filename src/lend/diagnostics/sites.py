@@ -1,0 +1,40 @@
+"""Places where a run-time check can fail.
+
+Does: name what failed and where, for the table that a compiled kernel carries.  Does not: hold the values (the fault record does,
+see `language/abi.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lend.diagnostics.spans import Span
+
+
+SiteKind = Literal[
+    "bounds",  # a subscript outside its dimension: `array`, `access`; the fault record holds dimension, index, size
+    "slice",  # a slice outside its dimension (index = the bad bound)
+    "division",  # integer division or modulo by zero
+    "shift",  # a negative shift count (index = the count)
+    "exponent",  # a negative exponent of an integer power (index = the exponent)
+    "step",  # a zero step of a range or a grid
+    "contract",  # a kernel called by this one refuses: `text` is the condition as written
+    "shape",  # sizes that must agree do not: `text` says which; index and size are the two values
+    "view",  # a reshape of an array whose elements do not lie in order: `array`
+    "extent",  # a negative size of a temporary (index = the size)
+    "memory",  # no memory for a temporary (size = the bytes asked for)
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A place where a run-time check can fail; a fault record holds its position in `Kernel.sites`."""
+
+    kind: SiteKind
+    span: Span
+    array: str | None = None  # the user's name of the array, for bounds, slice and view
+    access: Literal["read", "write"] | None = None
+    text: str | None = None
+    threads: tuple[str, ...] = ()  # names of the enclosing parallel loop's indices, empty at host level
+    calls: tuple[Span, ...] = ()  # call sites of the device functions this is inlined from, outermost first

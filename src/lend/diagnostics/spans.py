@@ -1,0 +1,38 @@
+"""Where something stands in a user's source file.
+
+Does: name a stretch of text (`Span`) in a file (`Source`).  Does not: render it (see `render.py`).
+Invariants: lines count from 1, columns from 0 and in characters; the end is exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file's name and its whole text, as it was when the kernel was defined."""
+
+    filename: str
+    text: str
+
+    def line(self, number: int) -> str:
+        """The text of line `number` (from 1) without its newline; empty if there is no such line."""
+        lines = self.text.splitlines()
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of `source`: from (line, column) up to, not including, (end_line, end_column)."""
+
+    source: Source
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, the column counted from 1 as editors do."""
+        return f"{self.source.filename}:{self.line}:{self.column + 1}"

@@ -1,0 +1,620 @@
+"""The typed tree: structured SSA, the one form that proofs, schedules, code generation and `kernel.py` read.
+
+Does: define values, operations and regions.  Does not: check them (`verify.py`) or print them (`print.py`).
+
+Invariants (checked by `verify.py`):
+- A `Value` is defined once: by an operation, as a region's parameter, or as a kernel's dim or parameter. It is visible in the
+  region that defines it, after its definition, and in the regions nested there.
+- Control flow is regions: `If` yields values, loops carry them. There are no jumps, no mutable names, no tuples and no records:
+  tuples and struct values are taken apart by the type checker; element types may be records, reached by `path`.
+- Operands of `Binary` have the type of each other (shifts too); conversions are explicit `Cast`s. Conditions are `bool_`.
+- Subscripts, sizes, extents and loop bounds are `INDEX` or `I64` values.
+- Device functions are inlined as `Call`, which keeps their name and file for messages and for `kernel.py`.
+
+Example (printed): `saxpy`'s loop is
+    parallel i in 0..N { %1 = load y[i]; %2 = load x[i]; %3 = mul a %2; %4 = add %1 %3; store y[i] = %4 }
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lend.diagnostics.sites import Site
+from lend.diagnostics.spans import Span
+from lend.language.types import ArrayType, ScalarType, StructType, Type
+
+
+class Value:
+    """One SSA value. `name` is the user's name for it where there is one; identity is what counts."""
+
+    __slots__ = ("name", "span", "type")
+
+    def __init__(self, type: Type, span: Span, name: str | None = None) -> None:
+        self.type = type
+        self.span = span
+        self.name = name
+
+    @property
+    def scalar(self) -> ScalarType:
+        """The type of a scalar value."""
+        assert isinstance(self.type, ScalarType)
+        return self.type
+
+    @property
+    def array(self) -> ArrayType:
+        """The type of an array value."""
+        assert isinstance(self.type, ArrayType)
+        return self.type
+
+    def __repr__(self) -> str:
+        return f"%{self.name or hex(id(self))}:{self.type}"
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A list of operations with parameters, ending in the values it yields."""
+
+    parameters: tuple[Value, ...]
+    operations: tuple[Operation, ...]
+    yields: tuple[Value, ...]
+
+
+# ------------------------------------------------------------------------------------------------- operations
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A literal, already of its type: int for integers (in range), bool, float, complex."""
+
+    span: Span
+    result: Value
+    value: int | float | complex | bool
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+UnaryOperator = Literal["neg", "invert", "not", "abs"]
+"""`abs` of a complex value is real; `not` is of `bool_`; `neg` and `abs` of integers wrap; `invert` flips all bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unary:
+    """`operator operand`."""
+
+    span: Span
+    result: Value
+    operator: UnaryOperator
+    operand: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.operand,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+BinaryOperator = Literal[
+    "add", "sub", "mul", "div", "floordiv", "mod", "pow", "shl", "shr", "and", "or", "xor", "min", "max",
+    "eq", "ne", "lt", "le", "gt", "ge",
+]  # fmt: skip
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+@dataclass(frozen=True, eq=False)
+class Binary:
+    """`left operator right`, both of one type; comparisons give `bool_`, the rest that type.
+
+    Integers wrap. `div` is of floats and complex only. `floordiv` and `mod` floor; of integers they have a `site` ("division":
+    the result is 0 after the fault). `shl`/`shr` by the width or more give what Python's would, truncated; a negative count is
+    a "shift" fault (site None where the count is a constant in range or unsigned). Integer `pow` with a negative exponent is an
+    "exponent" fault. `and or xor` are of integers and bool_. `min`/`max` propagate NaN; of -0.0 and 0.0, min is -0.0 and max 0.0.
+    """
+
+    span: Span
+    result: Value
+    operator: BinaryOperator
+    left: Value
+    right: Value
+    site: int | None = None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.left, self.right)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Math:
+    """A mathematical function of `language/functions.py`, by name; arguments all of one float or complex type.
+
+    The result has that type, except where the table says otherwise (`isnan` gives bool_, `real` the part's type).
+    """
+
+    span: Span
+    result: Value
+    function: str
+    arguments: tuple[Value, ...]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.arguments
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Cast:
+    """Conversion to the result's type: integers wrap; float to integer saturates and NaN gives 0; to bool_ is `!= 0`;
+    real to complex has imaginary part 0; complex to real does not exist. Float to float rounds to nearest even."""
+
+    span: Span
+    result: Value
+    operand: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.operand,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """`array[indices]`, then the fields `path` (positions, outermost first) down to a scalar.
+
+    `site` is a "bounds" site; None only inside `lend.unchecked`, whose accesses are not tested. A failed read gives 0.
+    """
+
+    span: Span
+    result: Value
+    array: Value
+    indices: tuple[Value, ...]
+    path: tuple[int, ...]
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, *self.indices)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """`array[indices].path = value`; a store that fails its test is skipped."""
+
+    span: Span
+    array: Value
+    indices: tuple[Value, ...]
+    path: tuple[int, ...]
+    value: Value
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, *self.indices, self.value)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Size:
+    """The size of dimension `dimension` of an array, an INDEX."""
+
+    span: Span
+    result: Value
+    array: Value
+    dimension: int
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array,)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Extent:
+    """`lower, lower + step, …` below `upper` (above it, if the step is negative)."""
+
+    lower: Value
+    upper: Value
+    step: Value
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A sub-view: per dimension of `array` either an index (which drops the dimension) or an `Extent`.
+
+    The k-th kept dimension has the size of its extent. Site: "bounds" for an index, "slice" for an extent that is not inside
+    the dimension (`0 <= lower <= upper <= size` is required); both share `site`, and the record's dimension tells. Steps are
+    positive. After a fault at grid level the view is empty (all sizes 0).
+    """
+
+    span: Span
+    result: Value
+    array: Value
+    parts: tuple[Value | Extent, ...]
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        out: list[Value] = [self.array]
+        for part in self.parts:
+            out += [part] if isinstance(part, Value) else [part.lower, part.upper, part.step]
+        return tuple(out)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reshape:
+    """`array` with other sizes, no copy (host level only): `shape_site` if the products differ, `view_site` if no view exists.
+
+    Only arrays without gaps in row-major order can be reshaped (sizes of 1 and empty arrays aside); the result is of layout C
+    if the operand's type is, else strided.
+    """
+
+    span: Span
+    result: Value
+    array: Value
+    sizes: tuple[Value, ...]
+    shape_site: int
+    view_site: int
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, *self.sizes)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Allocate:
+    """A temporary of layout C (host level), zeroed: `lend.empty` must be written before it is read, which is proved elsewhere.
+
+    Freed when the region it is made in can no longer reach it. Sites: "extent" and "memory".
+    """
+
+    span: Span
+    result: Value
+    sizes: tuple[Value, ...]
+    extent_site: int
+    memory_site: int
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.sizes
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Local:
+    """A private array of constant sizes, layout C, zeroed each time it is reached."""
+
+    span: Span
+    result: Value
+    sizes: tuple[int, ...]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return (self.result,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Require:
+    """Host level: if `condition` is false, the fault `site` ends the kernel. `index` and `size` go into the record."""
+
+    span: Span
+    condition: Value
+    site: int
+    index: Value | None = None
+    size: Value | None = None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return tuple(v for v in (self.condition, self.index, self.size) if v is not None)
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class If:
+    """Both regions have no parameters and yield as many values as `results`, of the same types."""
+
+    span: Span
+    results: tuple[Value, ...]
+    condition: Value
+    then: Region
+    orelse: Region
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.condition,)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.then, self.orelse)
+
+
+@dataclass(frozen=True, eq=False)
+class For:
+    """Sequential `for index in range(lower, upper, step)`.
+
+    `body` has parameters (index, *carried) and yields the next carried values, preceded by a bool_ "stop" where `stops` is true:
+    the loop ends after an iteration that yields stop = true (that is `break`). `results` are the last carried values
+    (`inits` if there was no iteration). A zero step is a fault at `site` (None if the step is a non-zero constant), and then
+    there is no iteration. The index does not wrap: the iterations are those of Python's `range` on unbounded integers.
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    extent: Extent
+    inits: tuple[Value, ...]
+    body: Region
+    stops: bool
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.extent.lower, self.extent.upper, self.extent.step, *self.inits)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False)
+class While:
+    """`condition` has the carried values as parameters and yields one bool_; `body` too, and yields as in `For`.
+
+    `results` are the carried values when the condition is false or stop is true. The loop also ends when a fault has been recorded.
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    inits: tuple[Value, ...]
+    condition: Region
+    body: Region
+    stops: bool
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.inits
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.condition, self.body)
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The body of a device function or of another kernel, in place: `body` has one parameter per argument."""
+
+    span: Span
+    results: tuple[Value, ...]
+    name: str
+    filename: str
+    arguments: tuple[Value, ...]
+    body: Region
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.arguments
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """One reduction of a `Parallel`: `values` contributed by each iteration, combined by `operator` in one fixed tree.
+
+    Of one value: `operator` as in `Binary` (add mul and or xor min max). Of several (arg-min): min or max, lexicographic, NaN
+    smallest for min and greatest for max in each place. `inits` are the scalars before the loop: the result is
+    `init operator tree`, or `init` if there is no iteration. The tree (see `language/reduction.py`) depends on the row-major
+    position of the iteration and on nothing else.
+    """
+
+    operator: BinaryOperator
+    inits: tuple[Value, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Parallel:
+    """`for … in lend.grid(…)`: independent iterations over a box (host level only).
+
+    `body` has as parameters one INDEX per extent, then for each reduction its values so far in this iteration (the operator's
+    identity at its start); it yields those values at the iteration's end. `results`: per reduction, its values.
+    A zero step is a fault at `site` (None if all steps are non-zero constants).
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    box: tuple[Extent, ...]
+    reductions: tuple[Reduction, ...]
+    body: Region
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        out: list[Value] = []
+        for extent in self.box:
+            out += [extent.lower, extent.upper, extent.step]
+        for reduction in self.reductions:
+            out += reduction.inits
+        return tuple(out)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
+Operation = (
+    Constant
+    | Unary
+    | Binary
+    | Math
+    | Cast
+    | Load
+    | Store
+    | Size
+    | View
+    | Reshape
+    | Allocate
+    | Local
+    | Require
+    | If
+    | For
+    | While
+    | Call
+    | Parallel
+)
+
+# ----------------------------------------------------------------------------------------------------- kernels
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """One leaf of the kernel's arguments: a scalar or an array. `name` is `x`, `xs[0]` or `p.field`."""
+
+    name: str
+    value: Value
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTuple:
+    """A tuple that the kernel returns."""
+
+    items: tuple[ResultShape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ResultStruct:
+    """A record that the kernel returns, by its fields in order."""
+
+    type: StructType
+    items: tuple[ResultShape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ResultLeaf:
+    """The next value that the kernel's body yields."""
+
+
+ResultShape = ResultLeaf | ResultTuple | ResultStruct
+
+
+@dataclass(frozen=True, eq=False)
+class Unchecked:
+    """A `with lend.unchecked("reason")` block."""
+
+    span: Span
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """One specialisation of a kernel.
+
+    `dims` are its symbolic sizes in the signature's order; `body` has no parameters and yields the leaves of `result`
+    (`result` is None for a kernel that returns nothing).
+    """
+
+    span: Span
+    name: str
+    dims: tuple[Value, ...]
+    parameters: tuple[Parameter, ...]
+    body: Region
+    result: ResultShape | None
+    sites: tuple[Site, ...]
+    unchecked: tuple[Unchecked, ...]
+    math: Literal["fast", "default", "strict"]

@@ -1,0 +1,86 @@
+"""A kernel's signature: what each parameter borrows or takes.
+
+Does: hold the parsed annotations; the compiler and the runtime both read them.  Does not: parse annotations (`annotations.py`) or
+bind arguments (`runtime/arguments.py`).
+Invariants: parameters are in the order of the `def`; `dims` lists every underived size name once, in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lend.language.dims import DimType, Size
+from lend.language.types import Borrow, ElementType
+
+
+@dataclass(frozen=True)
+class ScalarKind:
+    """A scalar or a record by value; a TypeVar stands for any scalar type."""
+
+    element: ElementType | TypeVar
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """A borrowed array: `borrow` is REF, MUT or OUT."""
+
+    borrow: Borrow
+    element: ElementType | TypeVar
+    sizes: tuple[Size, ...]
+
+
+@dataclass(frozen=True)
+class TupleKind:
+    """A tuple of borrows: `items` are its members, or, if `variadic`, the one kind of any number of members."""
+
+    items: tuple[ArrayKind, ...]
+    variadic: bool
+
+
+@dataclass(frozen=True)
+class ComptimeKind:
+    """A compile-time value of the Python type (or `Callable`, `type`) named by the annotation; `Any` takes what is comptime."""
+
+    type: Any
+
+
+ParameterKind = ScalarKind | ArrayKind | TupleKind | ComptimeKind
+
+NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "<no default>"})()
+
+
+@dataclass(frozen=True)
+class ParameterSpec:
+    """One parameter of the `def`."""
+
+    name: str
+    kind: ParameterKind
+    default: Any = NO_DEFAULT
+    keyword_only: bool = False
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All parameters of a kernel called `kernel`, and its size names."""
+
+    kernel: str
+    parameters: tuple[ParameterSpec, ...]
+    dims: tuple[DimType, ...]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A contract: `holds(bindings)` says whether it does, in unbounded integers.
+
+    `bindings` maps each size name's text, each scalar's and each comptime value's parameter name to its Python value;
+    `text` is the condition as written, `message` the user's own words or None, `file` and `line` its place, `names` what it mentions.
+    """
+
+    text: str
+    message: str | None
+    file: str
+    line: int
+    names: tuple[str, ...]
+    holds: Callable[[dict[str, Any]], bool]
