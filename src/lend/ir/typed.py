@@ -22,7 +22,8 @@ from typing import Literal
 
 from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Span
-from lend.language.types import ArrayType, ScalarType, StructType, Type
+from lend.language.signature import ResultShape
+from lend.language.types import ArrayType, ScalarType, Type
 
 
 class Value:
@@ -568,29 +569,6 @@ class Parameter:
 
     name: str
     value: Value
-
-
-@dataclass(frozen=True, eq=False)
-class ResultTuple:
-    """A tuple that the kernel returns."""
-
-    items: tuple[ResultShape, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ResultStruct:
-    """A record that the kernel returns, by its fields in order."""
-
-    type: StructType
-    items: tuple[ResultShape, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ResultLeaf:
-    """The next value that the kernel's body yields."""
-
-
-ResultShape = ResultLeaf | ResultTuple | ResultStruct
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lend.language.dims import DimType, Size
-from lend.language.types import Borrow, ElementType
+from lend.language.types import ArrayType, Borrow, ElementType, ScalarType, StructType, Type
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,46 @@ class Contract:
     line: int
     names: tuple[str, ...]
     holds: Callable[[dict[str, Any]], bool]
+
+
+# ------------------------------------------------------------------------------------------------- specialisation
+
+
+@dataclass(frozen=True)
+class ComptimeValue:
+    """A compile-time argument: equal only to one of the same Python type and value (1, 1.0 and True differ)."""
+
+    type: type
+    value: Any
+
+
+ArgumentType = ScalarType | StructType | ArrayType | tuple[ArrayType, ...] | ComptimeValue
+"""What a parameter is in one specialisation: array types carry the layout class of the argument."""
+
+
+# ------------------------------------------------------------------------------------------------------- results
+
+
+@dataclass(frozen=True)
+class ResultLeaf:
+    """The next value that the kernel yields."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class ResultTuple:
+    """A tuple that the kernel returns."""
+
+    items: tuple[ResultShape, ...]
+
+
+@dataclass(frozen=True)
+class ResultStruct:
+    """A record that the kernel returns, by its fields in order."""
+
+    type: StructType
+    items: tuple[ResultShape, ...]
+
+
+ResultShape = ResultLeaf | ResultTuple | ResultStruct
