@@ -97,7 +97,8 @@ class FunctionBuilder:
         """Close the block with a conditional jump; `weights` say how likely each side is."""
         suffix = ""
         if weights is not None:
-            suffix = f", !prof {self.module.metadata('!{!"branch_weights", i32 %d, i32 %d}' % weights)}"
+            node = self.module.metadata(f'!{{!"branch_weights", i32 {weights[0]}, i32 {weights[1]}}}')
+            suffix = f", !prof {node}"
         self.append(f"br i1 {condition}, label %{then}, label %{orelse}{suffix}")
         self._closed = True
 
