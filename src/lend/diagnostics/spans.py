@@ -6,7 +6,7 @@ Invariants: lines count from 1, columns from 0 and in characters; the end is exc
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,11 +14,11 @@ class Source:
     """A file's name and its whole text, as it was when the kernel was defined."""
 
     filename: str
-    text: str
+    text: str = field(repr=False)
 
     def line(self, number: int) -> str:
         """The text of line `number` (from 1) without its newline; empty if there is no such line."""
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")  # as Python counts lines: form feeds and U+2028 end none
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
