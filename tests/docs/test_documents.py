@@ -20,7 +20,9 @@ def page_id(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PYTHON_PAGES, ids=page_id)
-def test_programs_of_the_page_run_as_printed(page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: Any) -> None:
+def test_programs_of_the_page_run_as_printed(
+    page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     text = page.read_text(encoding="utf-8")

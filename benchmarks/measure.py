@@ -1,0 +1,55 @@
+"""Times contenders in turn, so that what slows the machine slows all of them.
+
+A sample is as many calls as take about two milliseconds. In each round every contender gives one sample, in an order that
+rotates; a ratio is the median of the rounds' ratios, a time the median of the rounds' times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+SAMPLE_SECONDS = 2e-3
+
+
+def sample(run: Callable[[], object], calls: int) -> float:
+    """Seconds of one call, over `calls` of them."""
+    start = perf_counter()
+    for _ in range(calls):
+        run()
+    return (perf_counter() - start) / calls
+
+
+def calls_for(run: Callable[[], object]) -> int:
+    """How many calls make a sample; warms up on the way."""
+    run()
+    calls = 1
+    while (seconds := sample(run, calls) * calls) < SAMPLE_SECONDS and calls < 1 << 20:
+        calls = max(2 * calls, int(calls * SAMPLE_SECONDS / max(seconds, 1e-9)))
+    return calls
+
+
+def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Each contender's seconds per call, round by round."""
+    calls = {name: calls_for(run) for name, run in contenders.items()}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    names = list(contenders)
+    for number in range(rounds):
+        start = number % len(names)
+        for name in names[start:] + names[:start]:
+            times[name].append(sample(contenders[name], calls[name]))
+    return times
+
+
+def ratio(times: dict[str, list[float]], name: str, base: str) -> float:
+    """How many times longer `name` takes than `base`: the median over rounds."""
+    return median(a / b for a, b in zip(times[name], times[base], strict=True))
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that suits it, with three digits."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
