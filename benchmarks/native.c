@@ -2,28 +2,26 @@
 #include <math.h>
 #include <stdint.h>
 
-#define RESTRICT restrict
-
-void saxpy(float a, const float *RESTRICT x, float *RESTRICT y, int64_t n) {
+void saxpy(float a, const float *restrict x, float *restrict y, int64_t n) {
 #pragma omp parallel for
     for (int64_t i = 0; i < n; i++) y[i] += a * x[i];
 }
 
-void stencil(const float *RESTRICT u, float *RESTRICT v, int64_t h, int64_t w) {
+void stencil(const float *restrict u, float *restrict v, int64_t h, int64_t w) {
 #pragma omp parallel for
     for (int64_t i = 1; i < h - 1; i++)
         for (int64_t j = 1; j < w - 1; j++)
             v[i * w + j] = 0.25f * (u[(i - 1) * w + j] + u[(i + 1) * w + j] + u[i * w + j - 1] + u[i * w + j + 1]);
 }
 
-float total(const float *RESTRICT x, int64_t n) {
+float total(const float *restrict x, int64_t n) {
     float s = 0.0f;
 #pragma omp parallel for simd reduction(+ : s)
     for (int64_t i = 0; i < n; i++) s += x[i];
     return s;
 }
 
-void mandelbrot(int32_t *RESTRICT counts, int32_t limit, int64_t h, int64_t w) {
+void mandelbrot(int32_t *restrict counts, int32_t limit, int64_t h, int64_t w) {
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t i = 0; i < h; i++)
         for (int64_t j = 0; j < w; j++) {
@@ -39,7 +37,7 @@ void mandelbrot(int32_t *RESTRICT counts, int32_t limit, int64_t h, int64_t w) {
         }
 }
 
-void bilateral(const float *RESTRICT image, float *RESTRICT out, float distance, float contrast, int64_t h, int64_t w) {
+void bilateral(const float *restrict image, float *restrict out, float distance, float contrast, int64_t h, int64_t w) {
     float near = -0.5f / (distance * distance), like = -0.5f / (contrast * contrast);
 #pragma omp parallel for
     for (int64_t i = 2; i < h - 2; i++)
@@ -56,8 +54,8 @@ void bilateral(const float *RESTRICT image, float *RESTRICT out, float distance,
         }
 }
 
-void nbody(const float *RESTRICT x, const float *RESTRICT y, const float *RESTRICT z, float *RESTRICT ax, float *RESTRICT ay,
-           float *RESTRICT az, int64_t n) {
+void nbody(const float *restrict x, const float *restrict y, const float *restrict z, float *restrict ax, float *restrict ay,
+           float *restrict az, int64_t n) {
 #pragma omp parallel for
     for (int64_t i = 0; i < n; i++) {
         float sx = 0.0f, sy = 0.0f, sz = 0.0f;
@@ -76,7 +74,7 @@ void nbody(const float *RESTRICT x, const float *RESTRICT y, const float *RESTRI
 }
 
 /* For vectorised_map.py: a map without division or calls, which every vectoriser takes. */
-void polynomial(const float *RESTRICT x, float *RESTRICT y, int64_t n) {
+void polynomial(const float *restrict x, float *restrict y, int64_t n) {
 #pragma omp parallel for
     for (int64_t i = 0; i < n; i++) y[i] = ((0.5f * x[i] - 1.25f) * x[i] + 2.0f) * x[i] + 0.75f;
 }

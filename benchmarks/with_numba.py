@@ -1,6 +1,5 @@
 """The benchmark kernels in Numba, parallel. Importing this module needs the extra `bench`."""
 
-# ruff: noqa: ANN001, ANN201
 from __future__ import annotations
 
 import math

@@ -1,7 +1,7 @@
 """Reads the project's Markdown pages as programs.
 
-A page is one program: its ```python blocks run in order and share their names. A block whose fence says ```python refused must raise a
-`LendError`, and the ```text block after it must hold exactly its message.
+A page is one program: its ```python blocks run in order and share their names. A block whose fence says ```python refused must raise
+a `LendError`, and the ```text block after it must hold exactly its message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<body>.*?)^```$", re.MULTILINE |
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: the words after the fence, its text, the line of the page it starts on, and where its text lies in the page."""
+    """A fenced block: the words after the fence, its text, its first line's number, and where its text lies in the page."""
 
     info: tuple[str, ...]
     body: str
