@@ -83,18 +83,13 @@ def nbody_arguments(n: int) -> Arguments:
     return (x.copy(), y.copy(), z.copy(), *(np.zeros(n, np.float32) for _ in range(3)))
 
 
+LENGTHS = (("32 K", 32_768), ("16 M", 1 << 24))
+SIDES = (("256²", 256), ("4096²", 4096))
+
 CASES = (
-    Case(
-        "saxpy", (("32 K", 32_768), ("16 M", 1 << 24)), lambda n: (np.float32(1e-6), random(n), random(n)), (2,), with_sizes_of(1)
-    ),
-    Case(
-        "stencil",
-        (("256²", 256), ("4096²", 4096)),
-        lambda n: (random(n, n), np.zeros((n, n), np.float32)),
-        (1,),
-        with_sizes_of(0),
-    ),
-    Case("total", (("32 K", 32_768), ("16 M", 1 << 24)), lambda n: (random(n),), (), with_sizes_of(0), tolerance=1e-3),
+    Case("saxpy", LENGTHS, lambda n: (np.float32(1e-6), random(n), random(n)), (2,), with_sizes_of(1)),
+    Case("stencil", SIDES, lambda n: (random(n, n), np.zeros((n, n), np.float32)), (1,), with_sizes_of(0)),
+    Case("total", LENGTHS, lambda n: (random(n),), (), with_sizes_of(0), tolerance=1e-3),
     Case(
         "mandelbrot",
         (("512²", 512),),

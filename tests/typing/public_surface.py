@@ -1,0 +1,166 @@
+"""The public names as a typed user uses them. Nothing runs this file as a program: pyright reads it in strict mode.
+
+`assert_type` fails the check where lend's types say something else than a user would expect.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lend
+from lend import Mut, Out, Ref, T, comptime, complex64, f32, f64, i32, i64, u8
+from lend.dims import H, M, N, W
+
+
+class Rows(lend.Dim): ...
+
+
+class Borders(lend.Dim):
+    equals = Rows + 1
+
+
+@lend.struct
+class Particle:
+    x: f64
+    v: f64
+
+
+@lend.function
+def clamp(position: i64, size: i64) -> i64:
+    return min(max(position, 0), size - 1)
+
+
+@lend.function
+def bounce(particle: Particle, wall: f64) -> Particle:
+    return Particle(2.0 * wall - particle.x, -particle.v) if particle.x > wall else particle
+
+
+@lend.kernel
+def saxpy(a: f32, x: Ref[f32, N], y: Mut[f32, N]):
+    for i in lend.grid(N):
+        y[i] += a * x[i]
+
+
+@lend.kernel(math="strict")
+def norm(x: Ref[f64, N]) -> f64:
+    assert N > 0
+    total = f64(0)
+    for i in lend.grid(N):
+        total += x[i] * x[i]
+    return math.sqrt(total)
+
+
+@lend.kernel
+def shift(image: Ref[u8, H, W], out: Out[u8, H, W], by: i32 = 1, *, R: comptime[int] = 2):
+    for i, j in lend.grid(H, (0, W, 1)):
+        for k in range(-R, R + 1):
+            out[i, j] = image[i, clamp(j + k + by, W)]
+
+
+@lend.kernel
+def statistics(x: Ref[f64, N]) -> tuple[f64, f64, i64]:
+    total = f64(0)
+    best = (x[0], 0)
+    for i in lend.grid(N):
+        total += x[i]
+        best = min(best, (x[i], i))
+    return total / N, best[0], best[1]
+
+
+@lend.kernel
+def widths(borders: Ref[f64, Borders], out: Mut[f64, Rows]):
+    for i in lend.grid(Rows):
+        out[i] = borders[i + 1] - borders[i]
+
+
+@lend.kernel
+def reverse(x: Ref[T, N], y: Mut[T, N]):
+    for i in lend.grid(N):
+        y[i] = x[N - 1 - i]
+
+
+@lend.kernel
+def drift(particles: Mut[Particle, N], wall: f64):
+    for i in lend.grid(N):
+        particles[i] = bounce(particles[i], wall)
+
+
+@lend.kernel
+def sum_all(arrays: tuple[Ref[f64, N], ...], out: Mut[f64, N]):
+    for i in lend.grid(N):
+        for a in range(len(arrays)):
+            out[i] += arrays[a][i]
+
+
+@lend.kernel
+def apply(x: Mut[f32, N], function: comptime[Callable[[f32], f32]]):
+    for i in lend.grid(N):
+        x[i] = function(x[i])
+
+
+@lend.kernel
+def rotate(z: Mut[complex64, N], points: Ref[f32, M, Literal[2]]):
+    assert M >= N
+    for i in lend.grid(N):
+        z[i] = z[i] * complex(points[i, 0], points[i, 1])
+
+
+@lend.kernel
+def doubled(x: Ref[f64, N]):
+    y = lend.empty(f64, 2 * N)
+    for i in lend.grid(N):
+        y[2 * i] = x[i]
+        y[2 * i + 1] = x[i]
+    return y
+
+
+def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint8]) -> None:
+    """What a program does with kernels."""
+    assert_type(saxpy(2.0, x, x.copy()), None)
+    assert_type(norm(y), float)
+    assert_type(statistics(y), tuple[float, float, int])
+    shift(image, image.copy(), 3, R=1)
+    shift(image=image, out=np.empty_like(image))
+    widths(y, np.empty(y.size - 1))
+    reverse(x, np.empty_like(x))
+    drift(np.zeros(8, Particle.dtype), 1.0)
+    sum_all((y, y), y.copy())
+    apply(x, lambda value: value * 2.0)
+    rotate(np.zeros(3, np.complex64), np.zeros((3, 2), np.float32))
+    z: Any = doubled(y)
+    assert z.shape == (2 * y.size,)
+    saxpy.py(2.0, x, x.copy())
+    assert_type(norm.py(y), float)
+    assert_type(saxpy.lower(2.0, x, x).llvm, str)
+    assert_type(saxpy.lower(2.0, x, x).asm, str)
+
+
+def settings() -> None:
+    """What a program may set and read."""
+    lend.config.threads = 2
+    assert_type(lend.config.threads, int)
+    assert_type(lend.config.cache_dir, Path)
+    assert_type(lend.cdiv(7, 2), int)
+    assert_type(lend.__version__, str)
+
+
+def errors(x: NDArray[np.float32]) -> tuple[int, ...] | None:
+    """What a program may catch."""
+    try:
+        saxpy(1.0, x, x)
+    except lend.BoundsError as error:
+        assert_type(error.index, int)
+        return error.thread
+    except (lend.ArgumentError, lend.ShapeError, lend.ContractError, lend.BorrowError, lend.ArithmeticFault) as error:
+        print(error)
+    except lend.CompileError as error:
+        print([diagnostic.code for diagnostic in error.diagnostics])
+    except lend.LendError:
+        raise
+    return None
