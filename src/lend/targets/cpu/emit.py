@@ -1,0 +1,159 @@
+"""LLVM IR text -> machine code in this process.
+
+Does: verify, optimise, generate and load the code of one module; keep what `.llvm` and `.asm` need.  Does not: run it.
+Invariants: code is loaded only if every symbol it needs is known: an unknown one would load cleanly and crash when called. The
+code stays in memory as long as its `CompiledModule`; whoever calls into it holds that.
+
+Example: `compile_module(text).address("kernel")` is the address of `i32 kernel(ptr, ptr, ptr)`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import llvmlite.binding as llvm
+
+from lend.diagnostics.errors import InternalError
+from lend.targets.cpu import vector_library
+from lend.targets.cpu.libraries import load_libraries
+from lend.targets.cpu.machine import Machine, host, target_machine
+from lend.targets.cpu.object_symbols import read_symbols
+
+# llvmlite locks each of its calls; this lock makes a compilation whole, and a fork waits for its end: the child then finds
+# neither LLVM's nor llvmlite's locks held by a thread it does not have.
+_COMPILING = threading.RLock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_COMPILING.acquire, after_in_parent=_COMPILING.release, after_in_child=_COMPILING.release)
+Result = TypeVar("Result")
+
+
+def compile_exclusively(make: Callable[[], Result]) -> Result:
+    """Call `make` while no other thread compiles and no fork can happen."""
+    with _COMPILING:
+        return make()
+
+
+class CompiledModule:
+    """Machine code, loaded. `address` gives the entry points; `.llvm` and `.asm` are made when asked for."""
+
+    def __init__(self, machine: Machine, object_code: bytes, bitcode: bytes | None, symbols: Mapping[str, int]) -> None:
+        self.machine = machine
+        self.bitcode = bitcode
+        self._object_code = object_code
+        table = read_symbols(object_code)
+        self._defined = table.defined
+        with _COMPILING:
+            _resolve(table.undefined, symbols)
+            self._engine = _load(machine, object_code)
+
+    def address(self, name: str) -> int:
+        """The address of a function that the module defines."""
+        if name not in self._defined:
+            raise InternalError(f"the compiled module has no function {name}")
+        return self._engine.get_function_address(name)
+
+    def data_address(self, name: str) -> int:
+        """The address of a variable that the module defines."""
+        if name not in self._defined:
+            raise InternalError(f"the compiled module has no variable {name}")
+        return self._engine.get_global_value_address(name)
+
+    def object_code(self) -> bytes:
+        """The object file, for `load_object`."""
+        return self._object_code
+
+    @property
+    def llvm(self) -> str:
+        """The optimised LLVM IR."""
+        with _COMPILING:
+            return str(self._module())
+
+    @property
+    def asm(self) -> str:
+        """The assembly text."""
+        return assembly(self._bitcode(), self.machine)
+
+    def _bitcode(self) -> bytes:
+        if self.bitcode is None:
+            raise InternalError("this code was loaded without its bitcode")
+        return self.bitcode
+
+    def _module(self) -> llvm.ModuleRef:
+        return llvm.parse_bitcode(self._bitcode(), llvm.create_context())
+
+
+def compile_module(ir: str, *, machine: Machine | None = None, symbols: Mapping[str, int] | None = None) -> CompiledModule:
+    """Compile and load `ir`. `symbols` are addresses of functions that are not in any loaded library."""
+    machine = machine or host()
+    bitcode = optimise(ir, machine)
+    return CompiledModule(machine, _object_code(bitcode, machine), bitcode, symbols or {})
+
+
+def load_object(
+    object_code: bytes, *, machine: Machine | None = None, symbols: Mapping[str, int] | None = None, bitcode: bytes | None = None
+) -> CompiledModule:
+    """Load what `object_code()` of the same machine gave; with the `bitcode` that was stored beside it, texts can be made too."""
+    return CompiledModule(machine or host(), object_code, bitcode, symbols or {})
+
+
+def optimise(ir: str, machine: Machine) -> bytes:
+    """The bitcode of `ir` after LLVM's full pipeline for `machine`."""
+    with _COMPILING:
+        try:
+            module = llvm.parse_assembly(vector_library.attach(ir, machine), llvm.create_context())
+            module.verify()
+        except RuntimeError as error:
+            raise InternalError(f"LLVM refuses the module that lend wrote: {error}") from error
+        code_generator = target_machine(machine)
+        module.triple = machine.triple
+        module.data_layout = str(code_generator.target_data)
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = True
+        options.loop_interleaving = True
+        options.loop_unrolling = True
+        builder = llvm.create_pass_builder(code_generator, options)
+        builder.getModulePassManager().run(module, builder)
+        return module.as_bitcode()
+
+
+def assembly(bitcode: bytes, machine: Machine) -> str:
+    """The assembly text of optimised bitcode."""
+    with _COMPILING:  # emission changes the module, so it gets its own copy
+        module = llvm.parse_bitcode(bitcode, llvm.create_context())
+        return target_machine(machine).emit_assembly(module)
+
+
+def _object_code(bitcode: bytes, machine: Machine) -> bytes:
+    with _COMPILING:
+        module = llvm.parse_bitcode(bitcode, llvm.create_context())
+        return target_machine(machine).emit_object(module)
+
+
+def _resolve(undefined: frozenset[str], symbols: Mapping[str, int]) -> None:
+    """Make every needed symbol known to LLVM's loader, or say which is not."""
+    load_libraries()
+    missing: list[str] = []
+    for name in sorted(undefined):
+        known = llvm.address_of_symbol(name)
+        if name in symbols:
+            if known is None:
+                llvm.add_symbol(name, symbols[name])
+            elif known != symbols[name]:
+                raise InternalError(f"the symbol {name} has two addresses")
+        elif not known:
+            missing.append(name)
+    if missing:
+        raise InternalError(f"compiled code needs symbols that nothing defines: {', '.join(missing)}")
+
+
+def _load(machine: Machine, object_code: bytes) -> llvm.ExecutionEngine:
+    """An engine of its own for one object file."""
+    # An engine wants a module; its context must outlive the engine, which only the global one is sure to do.
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{machine.triple}"\n'), target_machine(machine))
+    engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+    engine.finalize_object()
+    return engine

@@ -1,0 +1,79 @@
+"""The process's thread pool.
+
+Does: compile the pool's code once, give it memory, set the number of threads.  Does not: read settings; run regions (compiled
+host functions do, through `lend_parallel_for`).
+Invariants: one pool per process, never freed, since its workers end with the process. A child of `fork` has the same code and
+fresh memory (the kernel wipes it), so it starts its own workers at its first launch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import cache
+
+from lend.diagnostics.errors import InternalError
+from lend.targets.cpu.emit import CompiledModule, compile_exclusively, compile_module
+from lend.targets.cpu.machine import host
+from lend.targets.cpu.threads_ir import FUTEX, MAX_THREADS, POOL_BYTES, pool_ir
+
+PARALLEL_FOR = "lend_parallel_for"
+"""`void lend_parallel_for(ptr region, ptr env, i64 iterations, i64 chunk)`; region is `void(ptr env, i64 begin, i64 end)`."""
+
+_READ_WRITE = 3
+_PRIVATE_ANONYMOUS = 0x22
+_WIPE_ON_FORK = 18
+
+
+def available_threads() -> int:
+    """The number of processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Pool:
+    """The workers of this process, and the address of the function that puts them to work."""
+
+    def __init__(self) -> None:
+        architecture = host().architecture
+        self._parallel = sys.platform.startswith("linux") and architecture in FUTEX
+        self._code: CompiledModule = compile_module(pool_ir(architecture, sys.platform.startswith("linux")))
+        self.address = self._code.address(PARALLEL_FOR)
+        self._threads = ctypes.c_int32.from_address(self._code.data_address("lend_pool_threads"))
+        if self._parallel:
+            self._attach()
+        self.configure(available_threads())
+
+    @property
+    def threads(self) -> int:
+        """How many threads a launch may use, the calling one included."""
+        return self._threads.value
+
+    def configure(self, threads: int) -> None:
+        """Use this many threads from the next launch on; 0 and 1 mean the calling thread only."""
+        self._threads.value = max(1, min(threads, MAX_THREADS)) if self._parallel else 1
+
+    def _attach(self) -> None:
+        """Give the pool its memory: zeroed, and zeroed again in every child of a fork."""
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+        libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+        memory = libc.mmap(None, POOL_BYTES, _READ_WRITE, _PRIVATE_ANONYMOUS, -1, 0)
+        if memory in (None, ctypes.c_void_p(-1).value):
+            raise InternalError("no memory for the thread pool")
+        libc.madvise(memory, POOL_BYTES, _WIPE_ON_FORK)  # Linux 4.14; before that, forks by Python are reset below
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._code.address("lend_pool_attach"))(memory)
+        os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(self._code.address("lend_pool_reset")))
+
+
+@cache
+def _pool() -> Pool:
+    return Pool()
+
+
+def pool() -> Pool:
+    """The pool of this process, made at the first call."""
+    return compile_exclusively(_pool)

@@ -1,0 +1,463 @@
+"""The thread pool's code, as LLVM IR text.
+
+Does: `lend_parallel_for`, its workers, and the hooks `lend_pool_attach`, `lend_pool_reset` and the global `lend_pool_threads`.
+Does not: allocate the pool's memory or choose the number of threads (`threads.py`).
+
+How it works. The pool is one block of zeroed memory (offsets below). `state` holds in its lower half how many workers are inside
+the present job and in its upper half a generation, odd while a job is open. A launch takes the lock (or, if another thread has
+it, runs its chunks itself), writes the job, opens it, works on it, closes it, and waits until nobody is inside. A worker enters
+an open job by adding 1 to `state`, which fails if the job has been closed. So a launch never waits for a worker that sleeps, and
+a child of `fork`, which has no workers, finishes every launch on its own.
+
+The chunks are dealt out in one contiguous run per thread, for the sake of the caches; who has finished his run takes chunks from
+the others'. A worker that found nothing to do for `SPIN_NS` sleeps on a futex on the generation.
+
+Invariants: job fields change only while the job is closed and nobody is inside. Everything that regions wrote happens before
+`lend_parallel_for` returns (each worker leaves with a release, the launch waits with an acquire). A worker counts itself as a
+sleeper before it compares the generation for the last time, and a launch opens the job before it counts sleepers (both
+sequentially consistent), so that no wake-up is lost.
+"""
+
+from __future__ import annotations
+
+MAX_THREADS = 256
+SPIN_NS = 50_000
+STACK_BYTES = 8 << 20
+
+LOCK, STARTED = 0, 4
+STATE, GENERATION = 128, 132  # the generation is the upper half of the state: little-endian machines only
+SLEEPERS = 256
+WAITING = 384
+JOB = 512  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes)
+RUNS = 1024  # per thread: next chunk, end of the run; 128 bytes apart
+RUN_BYTES = 128
+POOL_BYTES = RUNS + RUN_BYTES * MAX_THREADS
+
+FUTEX = {"x86_64": 202, "aarch64": 98, "riscv64": 98}
+"""The number of the futex system call on Linux, by architecture."""
+
+_PAUSE = {
+    "x86_64": ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"),
+    "aarch64": (
+        "call void @llvm.aarch64.isb(i32 15)",
+        "declare void @llvm.aarch64.isb(i32)",
+    ),  # `yield` is no pause on most cores
+}
+
+_WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 128, 129, 137, 138  # futex operations, private to the process
+
+_COMMON = """
+@lend_pool_threads = global i32 1
+@lend.pool = internal global ptr null
+
+define void @lend_pool_attach(ptr %pool) nounwind {
+  store ptr %pool, ptr @lend.pool
+  ret void
+}
+
+define internal void @lend.inline(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+entry:
+  br label %next
+next:
+  %begin = phi i64 [ 0, %entry ], [ %end, %next ]
+  %left = sub i64 %iterations, %begin
+  %more = icmp ugt i64 %left, %chunk
+  %length = select i1 %more, i64 %chunk, i64 %left
+  %end = add i64 %begin, %length
+  call void %region(ptr %env, i64 %begin, i64 %end)
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}
+"""
+
+_SERIAL = """
+define void @lend_pool_reset() nounwind {
+  ret void
+}
+
+define void @lend_parallel_for(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+  %some = icmp sgt i64 %iterations, 0
+  br i1 %some, label %run, label %done
+run:
+  %sized = icmp sgt i64 %chunk, 0
+  %step = select i1 %sized, i64 %chunk, i64 %iterations
+  call void @lend.inline(ptr %region, ptr %env, i64 %iterations, i64 %step)
+  br label %done
+done:
+  ret void
+}
+"""
+
+_POOL = """
+declare i64 @syscall(i64, ...) nounwind
+declare i32 @clock_gettime(i32, ptr) nounwind
+declare i32 @pthread_create(ptr, ptr, ptr, ptr) nounwind
+declare i32 @pthread_attr_init(ptr) nounwind
+declare i32 @pthread_attr_destroy(ptr) nounwind
+declare i32 @pthread_attr_setdetachstate(ptr, i32) nounwind
+declare i32 @pthread_attr_setstacksize(ptr, i64) nounwind
+declare i32 @pthread_sigmask(i32, ptr, ptr) nounwind
+declare i32 @sigfillset(ptr) nounwind
+declare i32 @sigdelset(ptr, i32) nounwind
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.umin.i64(i64, i64)
+
+define void @lend_pool_reset() nounwind {
+  %pool = load ptr, ptr @lend.pool
+  call void @llvm.memset.p0.i64(ptr %pool, i8 0, i64 $POOL_BYTES, i1 false)
+  ret void
+}
+
+define internal i64 @lend.now() nounwind {
+  %time = alloca [2 x i64]
+  %unused = call i32 @clock_gettime(i32 1, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i8, ptr %time, i64 8
+  %rest = load i64, ptr %rest.at
+  %scaled = mul i64 %seconds, 1000000000
+  %now = add i64 %scaled, %rest
+  ret i64 %now
+}
+
+; Whether a spinning thread should go on: looks at the clock every 64th time. The deadline is set the first time.
+define internal i1 @lend.spin(i64 %count, ptr %deadline) alwaysinline nounwind {
+entry:
+  $PAUSE
+  %low = and i64 %count, 63
+  %look = icmp eq i64 %low, 63
+  br i1 %look, label %clock, label %on
+clock:
+  %now = call i64 @lend.now()
+  %first = icmp eq i64 %count, 63
+  br i1 %first, label %set, label %compare
+set:
+  %end = add i64 %now, $SPIN_NS
+  store i64 %end, ptr %deadline
+  br label %on
+compare:
+  %limit = load i64, ptr %deadline
+  %over = icmp sgt i64 %now, %limit
+  br i1 %over, label %stop, label %on
+on:
+  ret i1 true
+stop:
+  ret i1 false
+}
+
+; Work on the open job: the runs in turn, one's own first.
+define internal void @lend.work(ptr %pool, i64 %me) {
+entry:
+  %region.at = getelementptr i8, ptr %pool, i64 $JOB
+  %region = load ptr, ptr %region.at
+  %env.at = getelementptr i8, ptr %region.at, i64 8
+  %env = load ptr, ptr %env.at
+  %iterations.at = getelementptr i8, ptr %region.at, i64 16
+  %iterations = load i64, ptr %iterations.at
+  %chunk.at = getelementptr i8, ptr %region.at, i64 24
+  %chunk = load i64, ptr %chunk.at
+  %runs.at = getelementptr i8, ptr %region.at, i64 32
+  %runs = load i64, ptr %runs.at
+  %own = icmp ult i64 %me, %runs
+  %other = urem i64 %me, %runs
+  %first = select i1 %own, i64 %me, i64 %other
+  br label %visit
+visit:
+  %seen = phi i64 [ 0, %entry ], [ %seen.next, %leave ]
+  %run = phi i64 [ %first, %entry ], [ %run.next, %leave ]
+  %offset = mul i64 %run, $RUN_BYTES
+  %start = add i64 %offset, $RUNS
+  %next.at = getelementptr i8, ptr %pool, i64 %start
+  %end.at = getelementptr i8, ptr %next.at, i64 8
+  %end = load i64, ptr %end.at
+  br label %look
+look:
+  %peek = load atomic i64, ptr %next.at monotonic, align 8
+  %left = icmp slt i64 %peek, %end
+  br i1 %left, label %take, label %leave
+take:
+  %mine = atomicrmw add ptr %next.at, i64 1 monotonic
+  %got = icmp slt i64 %mine, %end
+  br i1 %got, label %call, label %leave
+call:
+  %begin = mul i64 %mine, %chunk
+  %rest = sub i64 %iterations, %begin
+  %length = call i64 @llvm.umin.i64(i64 %rest, i64 %chunk)
+  %stop = add i64 %begin, %length
+  call void %region(ptr %env, i64 %begin, i64 %stop)
+  br label %look
+leave:
+  %run.up = add i64 %run, 1
+  %wrap = icmp eq i64 %run.up, %runs
+  %run.next = select i1 %wrap, i64 0, i64 %run.up
+  %seen.next = add i64 %seen, 1
+  %all = icmp eq i64 %seen.next, %runs
+  br i1 %all, label %done, label %visit
+done:
+  ret void
+}
+
+define internal ptr @lend.worker(ptr %argument) nounwind {
+entry:
+  %deadline = alloca i64
+  %me = ptrtoint ptr %argument to i64
+  %me32 = trunc i64 %me to i32
+  %capped = call i64 @llvm.umin.i64(i64 %me, i64 31)
+  %shift = trunc i64 %capped to i32
+  %bit = shl i32 1, %shift
+  %pool = load ptr, ptr @lend.pool
+  %state.at = getelementptr i8, ptr %pool, i64 $STATE
+  %generation.at = getelementptr i8, ptr %pool, i64 $GENERATION
+  %sleepers.at = getelementptr i8, ptr %pool, i64 $SLEEPERS
+  %waiting.at = getelementptr i8, ptr %pool, i64 $WAITING
+  %limit.at = getelementptr i8, ptr %pool, i64 $LIMIT
+  br label %look
+look:
+  %last = phi i64 [ 0, %entry ], [ %last, %spin ], [ %generation, %skip ], [ %last, %enter ], [ %generation, %left ],
+    [ %last, %woken ]
+  %count = phi i64 [ 0, %entry ], [ %count.next, %spin ], [ %count, %skip ], [ %count, %enter ], [ 0, %left ], [ 0, %woken ]
+  %state = load atomic i64, ptr %state.at acquire, align 8
+  %generation = lshr i64 %state, 32
+  %open = trunc i64 %generation to i1
+  %new = icmp ne i64 %generation, %last
+  %go = and i1 %open, %new
+  br i1 %go, label %check, label %spin
+spin:
+  %count.next = add i64 %count, 1
+  %on = call i1 @lend.spin(i64 %count, ptr %deadline)
+  br i1 %on, label %look, label %sleep
+check:
+  %limit = load atomic i32, ptr %limit.at monotonic, align 4
+  %allowed = icmp slt i32 %me32, %limit
+  br i1 %allowed, label %enter, label %skip
+skip:
+  br label %look
+enter:
+  %state.next = add i64 %state, 1
+  %exchange = cmpxchg ptr %state.at, i64 %state, i64 %state.next acq_rel monotonic
+  %inside = extractvalue { i64, i1 } %exchange, 1
+  br i1 %inside, label %work, label %look
+work:
+  call void @lend.work(ptr %pool, i64 %me)
+  %before = atomicrmw sub ptr %state.at, i64 1 seq_cst
+  %waiting = load atomic i32, ptr %waiting.at seq_cst, align 4
+  %wake = icmp ne i32 %waiting, 0
+  br i1 %wake, label %signal, label %left
+signal:
+  %unused = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %state.at, i64 $WAKE, i64 1)
+  br label %left
+left:
+  br label %look
+sleep:
+  %s1 = atomicrmw add ptr %sleepers.at, i32 1 seq_cst
+  %again = load atomic i64, ptr %state.at seq_cst, align 8
+  %again.generation = lshr i64 %again, 32
+  %again.open = trunc i64 %again.generation to i1
+  %again.new = icmp ne i64 %again.generation, %last
+  %again.go = and i1 %again.open, %again.new
+  br i1 %again.go, label %woken, label %wait
+wait:
+  %unused2 = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %generation.at, i64 $WAIT_BITSET, i64 %again.generation,
+    ptr null, ptr null, i32 %bit)
+  br label %woken
+woken:
+  %s2 = atomicrmw sub ptr %sleepers.at, i32 1 seq_cst
+  br label %look
+}
+
+; Start workers until there are %wanted. Signals go to Python's threads, but for those that an instruction raises.
+define internal void @lend.start(ptr %pool, i32 %wanted) noinline nounwind {
+entry:
+  %attributes = alloca [16 x i64], align 16
+  %set = alloca [16 x i64], align 16
+  %old = alloca [16 x i64], align 16
+  %thread = alloca i64
+  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  %u1 = call i32 @sigfillset(ptr %set)
+  %u2 = call i32 @sigdelset(ptr %set, i32 4)
+  %u3 = call i32 @sigdelset(ptr %set, i32 5)
+  %u4 = call i32 @sigdelset(ptr %set, i32 7)
+  %u5 = call i32 @sigdelset(ptr %set, i32 8)
+  %u6 = call i32 @sigdelset(ptr %set, i32 11)
+  %u7 = call i32 @pthread_sigmask(i32 2, ptr %set, ptr %old)
+  %u8 = call i32 @pthread_attr_init(ptr %attributes)
+  %u9 = call i32 @pthread_attr_setdetachstate(ptr %attributes, i32 1)
+  %u10 = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 $STACK_BYTES)
+  br label %next
+next:
+  %started = load i32, ptr %started.at
+  %enough = icmp sge i32 %started, %wanted
+  br i1 %enough, label %done, label %create
+create:
+  %index = add i32 %started, 1
+  %index64 = zext i32 %index to i64
+  %argument = inttoptr i64 %index64 to ptr
+  %failed = call i32 @pthread_create(ptr %thread, ptr %attributes, ptr @lend.worker, ptr %argument)
+  %made = icmp eq i32 %failed, 0
+  br i1 %made, label %count, label %done
+count:
+  store i32 %index, ptr %started.at
+  br label %next
+done:
+  %u11 = call i32 @pthread_attr_destroy(ptr %attributes)
+  %u12 = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
+  ret void
+}
+
+; Wake as many sleepers as the job has runs for, beyond the workers that are awake.
+define internal void @lend.wake(ptr %pool, i32 %started, i32 %runs, i32 %limit) alwaysinline nounwind {
+entry:
+  %sleepers.at = getelementptr i8, ptr %pool, i64 $SLEEPERS
+  %sleepers = load atomic i32, ptr %sleepers.at seq_cst, align 4
+  %awake = sub i32 %started, %sleepers
+  %helpers = sub i32 %runs, 1
+  %lacking = sub i32 %helpers, %awake
+  %any = icmp sgt i32 %lacking, 0
+  br i1 %any, label %wake, label %done
+wake:
+  %few = icmp slt i32 %limit, 32
+  %bits = shl i32 1, %limit
+  %mask = sub i32 %bits, 1
+  %who = select i1 %few, i32 %mask, i32 -1
+  %generation.at = getelementptr i8, ptr %pool, i64 $GENERATION
+  %lacking64 = zext i32 %lacking to i64
+  %unused = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %generation.at, i64 $WAKE_BITSET, i64 %lacking64,
+    ptr null, ptr null, i32 %who)
+  br label %done
+done:
+  ret void
+}
+
+; Wait until no worker is inside: spin for a while, then sleep.
+define internal void @lend.join(ptr %pool) nounwind {
+entry:
+  %deadline = alloca i64
+  %state.at = getelementptr i8, ptr %pool, i64 $STATE
+  %waiting.at = getelementptr i8, ptr %pool, i64 $WAITING
+  br label %look
+look:
+  %count = phi i64 [ 0, %entry ], [ %count.next, %spin ]
+  %inside = load atomic i32, ptr %state.at acquire, align 8
+  %empty = icmp eq i32 %inside, 0
+  br i1 %empty, label %done, label %spin
+spin:
+  %count.next = add i64 %count, 1
+  %on = call i1 @lend.spin(i64 %count, ptr %deadline)
+  br i1 %on, label %look, label %announce
+announce:
+  store atomic i32 1, ptr %waiting.at seq_cst, align 4
+  br label %again
+again:
+  %inside2 = load atomic i32, ptr %state.at seq_cst, align 8
+  %empty2 = icmp eq i32 %inside2, 0
+  br i1 %empty2, label %clear, label %sleep
+sleep:
+  %inside64 = zext i32 %inside2 to i64
+  %unused = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %state.at, i64 $WAIT, i64 %inside64, ptr null)
+  br label %again
+clear:
+  store atomic i32 0, ptr %waiting.at seq_cst, align 4
+  br label %done
+done:
+  ret void
+}
+
+define void @lend_parallel_for(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+entry:
+  %some = icmp sgt i64 %iterations, 0
+  br i1 %some, label %measure, label %return
+measure:
+  %sized = icmp sgt i64 %chunk, 0
+  %step = select i1 %sized, i64 %chunk, i64 %iterations
+  %several = icmp ugt i64 %iterations, %step
+  %threads = load atomic i32, ptr @lend_pool_threads monotonic, align 4
+  %parallel = icmp sgt i32 %threads, 1
+  %worthwhile = and i1 %several, %parallel
+  br i1 %worthwhile, label %acquire, label %inline
+acquire:
+  %pool = load ptr, ptr @lend.pool
+  %exchange = cmpxchg ptr %pool, i32 0, i32 1 acquire monotonic
+  %locked = extractvalue { i32, i1 } %exchange, 1
+  br i1 %locked, label %prepare, label %inline
+inline:
+  call void @lend.inline(ptr %region, ptr %env, i64 %iterations, i64 %step)
+  br label %return
+prepare:
+  %last = sub i64 %iterations, 1
+  %full = udiv i64 %last, %step
+  %chunks = add i64 %full, 1
+  %threads64 = zext i32 %threads to i64
+  %runs = call i64 @llvm.umin.i64(i64 %chunks, i64 %threads64)
+  %runs32 = trunc i64 %runs to i32
+  %helpers = sub i32 %runs32, 1
+  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  %present = load i32, ptr %started.at
+  %lacking = icmp slt i32 %present, %helpers
+  br i1 %lacking, label %start, label %fill
+start:
+  call void @lend.start(ptr %pool, i32 %helpers)
+  br label %fill
+fill:
+  %region.at = getelementptr i8, ptr %pool, i64 $JOB
+  store ptr %region, ptr %region.at
+  %env.at = getelementptr i8, ptr %region.at, i64 8
+  store ptr %env, ptr %env.at
+  %iterations.at = getelementptr i8, ptr %region.at, i64 16
+  store i64 %iterations, ptr %iterations.at
+  %chunk.at = getelementptr i8, ptr %region.at, i64 24
+  store i64 %step, ptr %chunk.at
+  %runs.at = getelementptr i8, ptr %region.at, i64 32
+  store i64 %runs, ptr %runs.at
+  %limit.at = getelementptr i8, ptr %region.at, i64 40
+  store atomic i32 %threads, ptr %limit.at monotonic, align 4
+  %share = udiv i64 %chunks, %runs
+  %used = mul i64 %share, %runs
+  %extra = sub i64 %chunks, %used
+  br label %deal
+deal:
+  %run = phi i64 [ 0, %fill ], [ %run.next, %deal ]
+  %from = phi i64 [ 0, %fill ], [ %to, %deal ]
+  %longer = icmp ult i64 %run, %extra
+  %bonus = zext i1 %longer to i64
+  %size = add i64 %share, %bonus
+  %to = add i64 %from, %size
+  %offset = mul i64 %run, $RUN_BYTES
+  %place = add i64 %offset, $RUNS
+  %next.at = getelementptr i8, ptr %pool, i64 %place
+  store atomic i64 %from, ptr %next.at monotonic, align 8
+  %end.at = getelementptr i8, ptr %next.at, i64 8
+  store i64 %to, ptr %end.at
+  %run.next = add i64 %run, 1
+  %dealt = icmp eq i64 %run.next, %runs
+  br i1 %dealt, label %open, label %deal
+open:
+  %state.at = getelementptr i8, ptr %pool, i64 $STATE
+  %unused = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
+  %started = load i32, ptr %started.at
+  call void @lend.wake(ptr %pool, i32 %started, i32 %runs32, i32 %threads)
+  call void @lend.work(ptr %pool, i64 0)
+  %unused2 = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
+  call void @lend.join(ptr %pool)
+  store atomic i32 0, ptr %pool release, align 4
+  br label %return
+return:
+  ret void
+}
+"""
+
+
+def pool_ir(architecture: str, linux: bool) -> str:
+    """The pool's module; where there is no futex, one that runs everything on the calling thread."""
+    if not linux or architecture not in FUTEX:
+        return _COMMON + _SERIAL
+    text = _COMMON + _POOL
+    numbers = {
+        "FUTEX": FUTEX[architecture], "POOL_BYTES": POOL_BYTES, "SPIN_NS": SPIN_NS, "STACK_BYTES": STACK_BYTES,
+        "STARTED": STARTED, "STATE": STATE, "GENERATION": GENERATION, "SLEEPERS": SLEEPERS, "WAITING": WAITING,
+        "LIMIT": JOB + 40, "JOB": JOB, "RUN_BYTES": RUN_BYTES, "RUNS": RUNS, "WAIT_BITSET": _WAIT_BITSET,
+        "WAKE_BITSET": _WAKE_BITSET, "WAIT": _WAIT, "WAKE": _WAKE,
+    }  # fmt: skip
+    for name in sorted(numbers, key=len, reverse=True):
+        text = text.replace(f"${name}", str(numbers[name]))
+    pause, declaration = _PAUSE.get(architecture, ("fence seq_cst", ""))
+    return declaration + text.replace("$PAUSE", pause)
