@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lend
-from lend import Mut, Out, Ref, T, comptime, complex64, f32, f64, i32, i64, u8
+from lend import Mut, Out, Ref, T, complex64, comptime, f32, f64, i32, i64, u8
 from lend.dims import H, M, N, W
 
 
