@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, assert_type
+from typing import Any, ClassVar, Literal, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ class Borders(lend.Dim):
 class Particle:
     x: f64
     v: f64
+    dtype: ClassVar[np.dtype[Any]]  # for type checkers, which cannot know that the decorator adds it
 
 
 @lend.function
-def clamp(position: i64, size: i64) -> i64:
-    return min(max(position, 0), size - 1)
+def clamp(position: i64, last: i64) -> i64:
+    return min(max(position, 0), last)
 
 
 @lend.function
@@ -60,7 +61,7 @@ def norm(x: Ref[f64, N]) -> f64:
 def shift(image: Ref[u8, H, W], out: Out[u8, H, W], by: i32 = 1, *, R: comptime[int] = 2):
     for i, j in lend.grid(H, (0, W, 1)):
         for k in range(-R, R + 1):
-            out[i, j] = image[i, clamp(j + k + by, W)]
+            out[i, j] = image[i, clamp(j + k + by, W - 1)]
 
 
 @lend.kernel
@@ -143,8 +144,8 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
 
 def settings() -> None:
     """What a program may set and read."""
-    lend.config.threads = 2
     assert_type(lend.config.threads, int)
+    lend.config.threads = 2
     assert_type(lend.config.cache_dir, Path)
     assert_type(lend.cdiv(7, 2), int)
     assert_type(lend.__version__, str)

@@ -20,12 +20,12 @@ def main(out: Path, *, quick: bool) -> int:
         print(f"lend demo needs {' and '.join(missing)}: pip install 'lend[demo]'", file=sys.stderr)
         return 2
 
-    from lend.cli.demo.cases import cases, photograph
+    from lend.cli.demo.cases import Outcome, cases, photograph
     from lend.cli.demo.report import progress_bar, show_table, write_pictures
 
     picture = photograph()
     rounds = 1 if quick else 5
-    outcomes = []
+    outcomes: list[Outcome] = []
     with progress_bar() as step:
         for case in cases(picture, plate_size=66 if quick else 130):
             outcomes.append(case.run(rounds, lambda text, done, title=case.title: step(f"{title}: {text}", done)))

@@ -19,9 +19,9 @@ from lend.dims import C, H, K, M, N, W
 
 
 @lend.function
-def clamp(position: i64, size: i64) -> i64:
-    """The position inside 0 .. size - 1 that is nearest to `position`."""
-    return min(max(position, 0), size - 1)
+def clamp(position: i64, last: i64) -> i64:
+    """The position from 0 to `last` that is nearest to `position`."""
+    return min(max(position, 0), last)
 
 
 @lend.kernel
@@ -33,13 +33,13 @@ def gaussian_blur(picture: Ref[f32, C, H, W], weights: Ref[f32, K], blurred: Mut
     for c, i, j in lend.grid(C, H, W):
         total = f32(0)
         for k in range(K):
-            total += weights[k] * picture[c, i, clamp(j + k - K // 2, W)]
+            total += weights[k] * picture[c, i, clamp(j + k - K // 2, W - 1)]
         rows[c, i, j] = total
 
     for c, i, j in lend.grid(C, H, W):  # starts when the loop above has ended, and sees what it wrote
         total = f32(0)
         for k in range(K):
-            total += weights[k] * rows[c, clamp(i + k - K // 2, H), j]
+            total += weights[k] * rows[c, clamp(i + k - K // 2, H - 1), j]
         blurred[c, i, j] = total
 
 
@@ -51,8 +51,8 @@ def sobel_edges(picture: Ref[f32, Literal[3], H, W], edges: Mut[f32, H, W]):
         grey[i, j] = 0.299 * picture[0, i, j] + 0.587 * picture[1, i, j] + 0.114 * picture[2, i, j]
 
     for i, j in lend.grid(H, W):
-        up, down = clamp(i - 1, H), clamp(i + 1, H)
-        left, right = clamp(j - 1, W), clamp(j + 1, W)
+        up, down = clamp(i - 1, H - 1), clamp(i + 1, H - 1)
+        left, right = clamp(j - 1, W - 1), clamp(j + 1, W - 1)
         along_row = (
             (grey[up, right] - grey[up, left]) + 2 * (grey[i, right] - grey[i, left]) + (grey[down, right] - grey[down, left])
         )
@@ -82,7 +82,7 @@ def bilateral(
         red, green, blue, weights = f32(0), f32(0), f32(0), f32(0)
         for y in range(i - R, i + R + 1):
             for x in range(j - R, j + R + 1):
-                row, column = clamp(y, H), clamp(x, W)
+                row, column = clamp(y, H - 1), clamp(x, W - 1)
                 r, g, b = picture[0, row, column], picture[1, row, column], picture[2, row, column]
                 difference = (r - picture[0, i, j]) ** 2 + (g - picture[1, i, j]) ** 2 + (b - picture[2, i, j]) ** 2
                 squared = f32((y - i) * (y - i) + (x - j) * (x - j))
