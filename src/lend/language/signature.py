@@ -89,12 +89,21 @@ class Contract:
 # ------------------------------------------------------------------------------------------------- specialisation
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ComptimeValue:
-    """A compile-time argument: equal only to one of the same Python type and value (1, 1.0 and True differ)."""
+    """A compile-time argument: equal only to one of the same Python type and value (1, 1.0 and True differ, as do 0.0 and -0.0)."""
 
     type: type
     value: Any
+
+    def _key(self) -> Any:
+        return self.value.hex() if isinstance(self.value, float) else self.value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ComptimeValue) and self.type is other.type and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((self.type, self._key()))
 
 
 ArgumentType = ScalarType | StructType | ArrayType | tuple[ArrayType, ...] | ComptimeValue

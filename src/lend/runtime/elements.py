@@ -1,0 +1,157 @@
+"""How lend's element types and NumPy's dtypes correspond.
+
+Does: give the dtype of an element type, the scalar type of a dtype, and say why a dtype is not an element type's.
+Does not: look at arrays (`borrowed.py`) or convert values (`scalars.py`).
+Invariants: a dtype is accepted only if every byte of an element means the same to NumPy and to the kernel; bf16 is any two-byte
+dtype called bfloat16, so that no package is needed until one is met.
+
+Example: `scalar_of(np.dtype("f4")) is F32`; `dtype_of(COMPLEX64) == np.dtype(np.complex64)`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from lend.diagnostics.errors import ArgumentError
+from lend.language.structs import numpy_dtype
+from lend.language.types import (
+    BF16,
+    BOOL_,
+    COMPLEX64,
+    COMPLEX128,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    INDEX,
+    U8,
+    U16,
+    U32,
+    U64,
+    ElementType,
+    ScalarType,
+    StructType,
+)
+
+AnyArray = np.ndarray[Any, np.dtype[Any]]
+AnyDtype = np.dtype[Any]
+
+_BY_KIND = {
+    ("b", 1): BOOL_,
+    ("i", 1): I8,
+    ("i", 2): I16,
+    ("i", 4): I32,
+    ("i", 8): I64,
+    ("u", 1): U8,
+    ("u", 2): U16,
+    ("u", 4): U32,
+    ("u", 8): U64,
+    ("f", 2): F16,
+    ("f", 4): F32,
+    ("f", 8): F64,
+    ("c", 8): COMPLEX64,
+    ("c", 16): COMPLEX128,
+}
+
+_NUMPY_NAMES = {
+    BOOL_: "bool_",
+    I8: "int8",
+    I16: "int16",
+    I32: "int32",
+    I64: "int64",
+    U8: "uint8",
+    U16: "uint16",
+    U32: "uint32",
+    U64: "uint64",
+    F16: "float16",
+    F32: "float32",
+    F64: "float64",
+    COMPLEX64: "complex64",
+    COMPLEX128: "complex128",
+    INDEX: "int64",
+}
+
+
+def scalar_of(dtype: AnyDtype) -> ScalarType | None:
+    """The scalar type whose values `dtype` holds, in any byte order; None if there is none (dates, strings, records, f128)."""
+    if dtype.name == "bfloat16" and dtype.itemsize == 2:
+        return BF16
+    return _BY_KIND.get((dtype.kind, dtype.itemsize))
+
+
+@cache
+def dtype_of(element: ElementType) -> AnyDtype:
+    """NumPy's dtype of an element type. Raises ArgumentError for bf16 where no package offers it."""
+    try:
+        return numpy_dtype(element)
+    except ImportError:
+        raise ArgumentError("NumPy has no bf16 of its own: install the package ml_dtypes, whose bfloat16 lend accepts") from None
+
+
+def is_array(value: Any) -> TypeGuard[AnyArray]:
+    """Whether `value` is a NumPy array of any class."""
+    return isinstance(value, np.ndarray)
+
+
+def is_numpy_scalar(value: Any) -> bool:
+    """Whether `value` is a single NumPy value, records included."""
+    return isinstance(value, np.generic)
+
+
+def numpy_name(element: ElementType) -> str:
+    """How a user writes the dtype of `element`: `np.float32`, `P.dtype`."""
+    if isinstance(element, StructType):
+        return f"{element.name}.dtype"
+    return "ml_dtypes.bfloat16" if element is BF16 else f"np.{_NUMPY_NAMES[element]}"
+
+
+def mismatch(dtype: AnyDtype, element: ElementType) -> str | None:
+    """Why `dtype` is not that of `element`, as words that follow "but "; None if it is."""
+    if not is_native(dtype):
+        return "has the other byte order"
+    if isinstance(element, ScalarType):
+        return None if scalar_of(dtype) is element else f"has dtype {_dtype_text(dtype)}"
+    return _record_mismatch(dtype, element)
+
+
+def is_native(dtype: AnyDtype) -> bool:
+    """Whether numbers of `dtype`, and of all its fields, have the machine's byte order."""
+    if dtype.names is not None:
+        return all(is_native(dtype[name]) for name in dtype.names)
+    if dtype.subdtype is not None:
+        return is_native(dtype.subdtype[0])
+    return dtype.isnative
+
+
+def _record_mismatch(dtype: AnyDtype, struct: StructType) -> str | None:
+    if dtype.names is None:
+        return f"has dtype {_dtype_text(dtype)}, which is not a record"
+    names = tuple(name for name, _ in struct.fields)
+    if dtype.names != names:
+        return f"has fields {', '.join(dtype.names) or 'none'}, and {struct.name} has {', '.join(names)}"
+    for name, member in struct.fields:
+        inner = mismatch(dtype[name], member)
+        if inner is not None:
+            return f"field {name} {inner}, and in {struct.name} it is {member!r}"
+    offsets = tuple(_field_offset(dtype, name) for name in names)
+    if offsets != struct.offsets or dtype.itemsize != struct.size:
+        return (
+            f"lays its fields out at bytes {', '.join(map(str, offsets))} of {dtype.itemsize}, "
+            f"and {struct.name} has them at {', '.join(map(str, struct.offsets))} of {struct.size}"
+        )
+    return None
+
+
+def _field_offset(dtype: AnyDtype, name: str) -> int:
+    fields: Any = dtype.fields
+    return fields[name][1]
+
+
+def _dtype_text(dtype: AnyDtype) -> str:
+    return str(dtype) if dtype.names is None else f"record of {', '.join(dtype.names)}"

@@ -1,0 +1,146 @@
+"""What a kernel returns: from result words to Python numbers, arrays, records and tuples.
+
+Does: read the words, adopt the kernel's allocations (C's `free` when the last array over one goes), keep lent arrays
+alive under returned views of them.  Does not: call anything.
+Invariants: every allocation has exactly one owner; two returned views of one allocation share it; a returned view of an array
+that was lent read-only, or is read-only itself, is read-only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lend.diagnostics.errors import InternalError
+from lend.language.signature import ResultLeaf, ResultShape, ResultStruct, ResultTuple
+from lend.language.types import ArrayType, Borrow, ScalarType, StructType, Type
+from lend.runtime.borrows import Lent
+from lend.runtime.elements import AnyArray, dtype_of
+from lend.runtime.overlap import View, extent
+from lend.runtime.scalars import FORMATS, value_of, word_count
+
+_free = ctypes.CDLL(None).free
+_free.argtypes = [ctypes.c_void_p]
+_free.restype = None
+
+
+class _Allocation:
+    """Memory that a kernel allocated; freed with this object."""
+
+    __slots__ = ("_address", "_release")
+
+    def __init__(self, address: int) -> None:
+        self._address = address
+        self._release: Callable[[int], None] = _free  # its own reference, for the time when modules are being taken down
+
+    def __del__(self) -> None:
+        self._release(self._address)
+
+
+class _Elements:
+    """What NumPy asks for memory that is not its own: the base of a returned array, which keeps `owners` alive."""
+
+    __slots__ = ("__array_interface__", "owners")
+
+    def __init__(self, view: View, read_only: bool, owners: Any) -> None:
+        self.owners = owners
+        self.__array_interface__: dict[str, Any] = {
+            "version": 3,
+            "data": (view.address, read_only),
+            "shape": view.shape,
+            "strides": view.strides,
+            "typestr": f"|V{view.itemsize}",
+        }
+
+
+def leaf_types(shape: ResultShape | None) -> tuple[Type, ...]:
+    """The types of the leaves of a result, in the order in which the kernel yields them."""
+    if shape is None:
+        return ()
+    if isinstance(shape, ResultLeaf):
+        return (shape.type,)
+    return tuple(type for item in shape.items for type in leaf_types(item))
+
+
+def format_of(type: Type) -> str:
+    """The `struct` format of a result leaf."""
+    return f"QQ{2 * type.dimensions}q" if isinstance(type, ArrayType) else FORMATS[type.name]
+
+
+class ResultReader:
+    """Reads the results of one specialisation."""
+
+    def __init__(self, shape: ResultShape | None) -> None:
+        self.shape = shape
+        self.types = leaf_types(shape)
+        self.layout = struct.Struct("<" + "".join(map(format_of, self.types)))
+
+    def read(self, memory: Any, offset: int, lent: Sequence[Lent]) -> Any:
+        """The value that the kernel returned: its words stand in `memory` (a buffer) from `offset` on."""
+        if self.shape is None:
+            return None
+        words = self.layout.unpack_from(memory, offset)
+        if isinstance(self.shape, ResultLeaf) and isinstance(self.shape.type, ScalarType):
+            return value_of(self.shape.type, words)
+        owners: dict[int, _Allocation] = {}
+        # All allocations first, so that none is lost if building an array fails.
+        position = 0
+        places: list[int] = []
+        for type in self.types:
+            places.append(position)
+            if isinstance(type, ArrayType):
+                allocation = words[position + 1]
+                if allocation and allocation not in owners:
+                    owners[allocation] = _Allocation(allocation)
+                position += 2 + 2 * type.dimensions
+            else:
+                position += word_count(type)
+        leaves = iter([self._leaf(type, words, place, owners, lent) for type, place in zip(self.types, places, strict=True)])
+        return _build(self.shape, leaves)
+
+    def _leaf(self, type: Type, words: tuple[Any, ...], place: int, owners: dict[int, _Allocation], lent: Sequence[Lent]) -> Any:
+        if isinstance(type, ScalarType):
+            return value_of(type, words[place : place + word_count(type)])
+        address, allocation = words[place], words[place + 1]
+        sizes = words[place + 2 : place + 2 + type.dimensions]
+        strides = words[place + 2 + type.dimensions : place + 2 + 2 * type.dimensions]
+        dtype = dtype_of(type.element)
+        if 0 in sizes:
+            return np.empty(sizes, dtype)
+        view = View(address, sizes, strides, dtype.itemsize)
+        if allocation:
+            return _array(view, dtype, False, owners[allocation])
+        return _view_of_lent(view, dtype, type.borrow, lent)
+
+
+def _array(view: View, dtype: np.dtype[Any], read_only: bool, owners: Any) -> AnyArray:
+    # By way of plain bytes: the interface protocol cannot name every dtype (records with padding, bf16).
+    return np.asarray(_Elements(view, read_only, owners)).view(dtype)
+
+
+def _view_of_lent(view: View, dtype: np.dtype[Any], borrow: Borrow, lent: Sequence[Lent]) -> AnyArray:
+    low, high = extent(view)
+    for entry in lent:
+        if entry.low <= low and high <= entry.high:
+            read_only = not (borrow.writable and entry.array.flags.writeable)
+            return _array(view, dtype, read_only, entry.array)
+    raise InternalError("a kernel returned an array that is neither its own nor an argument's")
+
+
+def _build(shape: ResultShape, leaves: Any) -> Any:
+    if isinstance(shape, ResultLeaf):
+        return next(leaves)
+    if isinstance(shape, ResultTuple):
+        return tuple([_build(item, leaves) for item in shape.items])
+    return _record(shape, [_build(item, leaves) for item in shape.items])
+
+
+def _record(shape: ResultStruct, values: list[Any]) -> Any:
+    struct_type: StructType = shape.type
+    if struct_type.python_class is None:
+        raise InternalError(f"record {struct_type.name} has no Python class to be returned as")
+    return struct_type.python_class(*values)

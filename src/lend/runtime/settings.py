@@ -1,0 +1,175 @@
+"""Settings: the only reader of the environment.
+
+Does: read `LEND_*` once, at first use; let a program change them; give a frozen snapshot, which every part works from.
+Does not: act on them.
+Invariants: a `Settings` never changes; what was said in the program wins over the environment; a wrong value is reported when
+it is read or set, never ignored.
+
+| variable | `lend.config` | meaning |
+|---|---|---|
+| `LEND_DEVICE` | `device` | where NumPy arguments run: `cpu` or `auto` |
+| `LEND_THREADS` | `threads` | how many threads run a parallel loop; default: the processors this process may use |
+| `LEND_CACHE_DIR` | `cache_dir` | where compiled kernels are kept; default `~/.cache/lend` |
+| `LEND_CACHE` | `cache` | `0`: keep nothing on disk |
+| `LEND_DUMP` | `dump` | steps of the pipeline to print, separated by commas, or `all` |
+| `LEND_VERIFY` | `verify` | `1`: check the trees after every step of the pipeline |
+
+Example: `lend.config.threads = 4`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from lend.diagnostics.errors import DeviceError, LendError
+
+DEVICES = ("cpu",)
+"""What `device` may name, besides `auto`."""
+
+MOST_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings at one moment."""
+
+    device: str
+    threads: int
+    cache_dir: Path
+    cache: bool
+    dump: tuple[str, ...]
+    verify: bool
+
+
+def available_processors() -> int:
+    """How many processors this process may run on."""
+    affinity: Callable[[int], set[int]] | None = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _device(value: Any, name: str) -> str:
+    if value in DEVICES or value == "auto":
+        return value
+    there = ", ".join(DEVICES)
+    raise DeviceError(f"{name} is {value!r}, and the devices here are: {there} (or auto, which chooses one)")
+
+
+def _threads(value: Any, name: str) -> int:
+    try:
+        count = int(value) if isinstance(value, str) else value
+    except ValueError:
+        count = None
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_THREADS:
+        return count
+    raise LendError(f"{name} is {value!r}, and must be a whole number from 1 to {MOST_THREADS}")
+
+
+def _path(value: Any, name: str) -> Path:
+    if isinstance(value, (str, os.PathLike)) and os.fspath(value):  # pyright: ignore[reportUnknownArgumentType]
+        return Path(os.fspath(value)).expanduser()  # pyright: ignore[reportUnknownArgumentType]
+    raise LendError(f"{name} is {value!r}, and must be a folder's name")
+
+
+def _flag(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    raise LendError(f"{name} is {value!r}, and must be 1 or 0")
+
+
+def _names(value: Any, name: str) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if isinstance(parts, (list, tuple)) and all(isinstance(part, str) for part in parts):  # pyright: ignore[reportUnknownVariableType]
+        return tuple(part.strip() for part in parts if part.strip())  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
+    raise LendError(f"{name} is {value!r}, and must be names separated by commas")
+
+
+def _default_cache_dir() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME")
+    return Path(home) / "lend" if home else Path("~/.cache/lend").expanduser()
+
+
+_READERS: dict[str, tuple[Callable[[Any, str], Any], Callable[[], Any]]] = {
+    "device": (_device, lambda: "cpu"),
+    "threads": (_threads, lambda: min(available_processors(), MOST_THREADS)),
+    "cache_dir": (_path, _default_cache_dir),
+    "cache": (_flag, lambda: True),
+    "dump": (_names, tuple),
+    "verify": (_flag, lambda: False),
+}
+"""Each setting: how a value is checked, and its default."""
+
+
+class Config:
+    """The settings of the running program: `lend.config`. Reading gives the value in force, setting changes it."""
+
+    device: str
+    threads: int
+    cache_dir: Path
+    cache: bool
+    dump: tuple[str, ...]
+    verify: bool
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self.__dict__["_environment"] = environment
+        self.__dict__["_said"] = {}
+        self.__dict__["_snapshot"] = None
+
+    def snapshot(self) -> Settings:
+        """The settings in force now; the environment is read at the first call."""
+        snapshot: Settings | None = self.__dict__["_snapshot"]
+        if snapshot is None:
+            snapshot = self._read()
+            self.__dict__["_snapshot"] = snapshot
+        return snapshot
+
+    def reset(self) -> None:
+        """Forget what the program said and read the environment anew."""
+        self.__dict__["_said"] = {}
+        self.__dict__["_snapshot"] = None
+
+    def _read(self) -> Settings:
+        environment: Mapping[str, str] = os.environ if self.__dict__["_environment"] is None else self.__dict__["_environment"]
+        values: dict[str, Any] = {}
+        for name, (check, default) in _READERS.items():
+            variable = f"LEND_{name.upper()}"
+            if name in self.__dict__["_said"]:
+                values[name] = self.__dict__["_said"][name]
+            elif environment.get(variable, "") != "":
+                values[name] = check(environment[variable], variable)
+            else:
+                values[name] = default()
+        return Settings(**values)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _READERS:
+            raise AttributeError(f"lend.config has no setting {name!r}; it has {', '.join(_READERS)}")
+        return getattr(self.snapshot(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _READERS:
+            raise AttributeError(f"lend.config has no setting {name!r}; it has {', '.join(_READERS)}")
+        self.__dict__["_said"][name] = _READERS[name][0](value, f"lend.config.{name}")
+        self.__dict__["_snapshot"] = None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_READERS]
+
+    def __repr__(self) -> str:
+        snapshot = self.snapshot()
+        return f"lend.config({', '.join(f'{field.name}={getattr(snapshot, field.name)!r}' for field in fields(snapshot))})"
+
+
+config = Config()
+"""The settings of this program."""
+
+
+def snapshot() -> Settings:
+    """The settings in force now."""
+    return config.snapshot()
