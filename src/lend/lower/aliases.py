@@ -1,0 +1,46 @@
+"""Alias metadata: tells LLVM which memory accesses of a module cannot meet.
+
+Does: give each root array (`roots.py`) a scope and each access the text of its `!alias.scope` and `!noalias`.
+Does not: decide what is disjoint, and claims nothing about two iterations of one loop.
+Invariants: an access is declared apart from a root only if the root is not in its array's set.
+"""
+
+from __future__ import annotations
+
+from lend.ir.typed import Value
+from lend.lower.builder import ModuleBuilder
+from lend.lower.roots import Roots
+
+
+class Aliases:
+    """The scopes of one module."""
+
+    def __init__(self, module: ModuleBuilder, roots: Roots) -> None:
+        self._module = module
+        self._roots = roots
+        self._numbers: list[int] = sorted(set[int]().union(*roots.values()))
+        self._scopes: dict[int, str] = {}
+        self._suffixes: dict[frozenset[int], str] = {}
+        if len(self._numbers) > 1:
+            domain = module.metadata("distinct !{!self}")
+            self._scopes = {number: module.metadata(f"distinct !{{!self, {domain}}}") for number in self._numbers}
+        everything = self._list(self._numbers)
+        self.nothing = f", !noalias {everything}" if everything else ""
+        """The suffix of a call that touches no array."""
+
+    def suffix(self, array: Value) -> str:
+        """What to append to a load or store through `array`."""
+        roots = self._roots.get(array, frozenset())
+        if not self._scopes or not roots:
+            return ""
+        if roots not in self._suffixes:
+            inside = self._list([number for number in self._numbers if number in roots])
+            outside = self._list([number for number in self._numbers if number not in roots])
+            self._suffixes[roots] = f", !alias.scope {inside}" + (f", !noalias {outside}" if outside else "")
+        return self._suffixes[roots]
+
+    def _list(self, numbers: list[int]) -> str:
+        """A metadata list of scopes, empty text for none."""
+        if not self._scopes or not numbers:
+            return ""
+        return self._module.metadata("!{" + ", ".join(self._scopes[number] for number in numbers) + "}")

@@ -1,0 +1,261 @@
+"""The host function -> LLVM: a kernel's host level, which launches its device regions.
+
+Does: write `i32 @kernel(ptr arguments, ptr results, ptr fault)` by `language/abi.py`, and the functions of its regions.
+Does not: write loop bodies of regions (`regions.py`) or the pool that runs them (`lend_parallel_for`, a target's).
+Invariants: a fault at the host level, and a fault recorded by a region, end the function with 1; every way out frees what is not
+returned. Chunks are computed from the iteration count and the plan alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from lend.ir import typed
+from lend.ir.typed import Allocate, Parallel, Region, Require, Value
+from lend.language.abi import FAULT_THREAD, HOST_LEVEL, NO_FAULT, argument_words, result_words
+from lend.language.reduction import BLOCK
+from lend.language.types import ArrayType
+from lend.lower import temporaries
+from lend.lower.aliases import Aliases
+from lend.lower.builder import ModuleBuilder
+from lend.lower.control import checked_count
+from lend.lower.environment import WORD, at
+from lend.lower.faults import LIKELY, Failure, call_fault
+from lend.lower.indexing import multiply, saturating_product
+from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
+from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_name
+from lend.lower.scalars import index_word
+from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
+from lend.lower.writer import FunctionWriter
+from lend.plan.regions import CHUNKS, DeviceRegion, Plan, allocates
+
+ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
+STACK_BLOCKS = 64
+"""Partial results of so many blocks lie on the stack; more are allocated."""
+NO_SITE = -1
+"""The site of a failed allocation that the program does not show: the partial results of a very long reduction."""
+
+
+class HostWriter(FunctionWriter):
+    """The host function being written."""
+
+    ends_at_fault: ClassVar[bool] = True
+
+    def __init__(self, module: ModuleBuilder, plan: Plan, aliases: Aliases) -> None:
+        super().__init__(module, plan.kernel, aliases)
+        self._regions = {region.parallel: region for region in plan.regions}
+        self._exit = self.builder.new_block("fault_exit")
+        self.table = temporaries.Table(self.builder, temporaries.capacity(plan.kernel.body))
+
+    def write(self) -> None:
+        """Write the function, and those of its regions, into the module."""
+        self._arguments()
+        yields = self.run(self.kernel.body)
+        self._results(yields)
+        self.table.sweep("0", yields)
+        self.builder.ret("i32 0")
+        self.builder.open(self._exit)
+        self.table.sweep("0", [])
+        self.builder.ret("i32 1")
+        parameters = ", ".join(f"ptr noalias {name}" for name in (ARGUMENTS, RESULTS, FAULT))
+        self.builder.module.add_function(f"define i32 @kernel({parameters}) nounwind {{\n{self.builder.body()}\n}}")
+
+    # ------------------------------------------------------------------------------------------- boundary
+
+    def _arguments(self) -> None:
+        word = 0
+        for value in (*self.kernel.dims, *(parameter.value for parameter in self.kernel.parameters)):
+            if isinstance(value.type, ArrayType):
+                self.bind(value, self._array_argument(value.type, word))
+            else:
+                self.bind(value, self.scalars.load(value.type, at(self.builder, ARGUMENTS, word), WORD))
+            word += argument_words(value.type)
+
+    def _array_argument(self, type: ArrayType, word: int) -> ArrayValue:
+        def read(llvm: str, position: int) -> str:
+            return self.builder.emit(f"load {llvm}, ptr {at(self.builder, ARGUMENTS, word + position)}, align {WORD}")
+
+        count = type.dimensions
+        sizes = tuple(read("i64", 1 + k) for k in range(count))
+        strides = tuple(read("i64", 1 + count + k) for k in range(count)) if carries_strides(type) else ()
+        return describe(self.builder, type, read("ptr", 0), sizes, strides)
+
+    def _results(self, yields: list[Lowered]) -> None:
+        word = 0
+        for value, lowered in zip(self.kernel.body.yields, yields, strict=True):
+            if isinstance(lowered, ArrayValue):
+                words = [("ptr", lowered.pointer), ("ptr", lowered.owner)]
+                words += [("i64", operand) for operand in (*lowered.sizes, *lowered.strides)]
+                for position, (llvm, operand) in enumerate(words):
+                    self.builder.append(f"store {llvm} {operand}, ptr {at(self.builder, RESULTS, word + position)}, align {WORD}")
+            else:
+                self.scalars.store(value.scalar, lowered, at(self.builder, RESULTS, word), WORD)
+            word += result_words(value.type)
+
+    # ------------------------------------------------------------------------------------------- scopes, faults
+
+    def enter(self, *regions: Region) -> str | None:
+        """A mark, if the regions allocate."""
+        return self.table.mark() if any(allocates(region) for region in regions) else None
+
+    def leave(self, mark: str | None, yields: list[Lowered]) -> None:
+        """Free what was allocated since, except what leaves."""
+        if mark is not None:
+            self.table.sweep(mark, yields)
+
+    def record(self, site: int, failure: Failure) -> None:
+        """A fault of the host level."""
+        call_fault(self.builder, FAULT, str(HOST_LEVEL), site, failure, [], self.aliases.nothing)
+
+    def leave_at_fault(self) -> None:
+        """To the common exit."""
+        self.builder.jump(self._exit)
+
+    # ------------------------------------------------------------------------------------------- parallel loops
+
+    def launch(self, operation: Parallel) -> None:
+        """Run a region over its box, and combine its reductions."""
+        builder, region = self.builder, self._regions[operation]
+        axes: list[Axis] = []
+        for extent in operation.box:
+            lower, upper, step = (self.scalar(value) for value in (extent.lower, extent.upper, extent.step))
+            axes.append(Axis(lower, step, checked_count(self, lower, upper, step, operation.site)))
+        iterations = saturating_product(builder, [axis.count for axis in axes])
+        inits = [self.get(value) for reduction in operation.reductions for value in reduction.inits]
+        work, after = builder.new_block("launch"), builder.new_block("after")
+        some = builder.emit(f"icmp ne i64 {iterations}, 0")
+        before = builder.block
+        builder.branch(some, work, after)
+        builder.open(work)
+        combined = self._launch(region, axes, iterations, [text for text in inits if isinstance(text, str)])
+        came = builder.block
+        builder.jump(after)
+        builder.open(after)
+        types = [value.type for value in operation.results]
+        self.bind_all(operation.results, self.merge(types, [(inits, before), (combined, came)]))
+
+    def _launch(self, region: DeviceRegion, axes: list[Axis], iterations: str, inits: list[str]) -> list[Lowered]:
+        """At least one iteration; gives the reductions' results."""
+        builder, reducer = self.builder, Reducer(region.parallel)
+        partials = blocks = None
+        if reducer.components:
+            blocks = self._divide_up(iterations, BLOCK)
+            partials = self._partials(blocks, reducer)
+        writer = RegionWriter(self, region, FAULT, axes, partials)
+        writer.write()
+        env = writer.environment.fill()
+        self._dispatch(region, env, iterations)
+        results: list[Lowered] = []
+        if partials is not None and blocks is not None:
+            fold = f"fold_{region.number}"
+            define_fold(builder.module, reducer, fold)
+            builder.append(f"call void @{fold}(ptr {partials}, i64 {blocks})")
+            results += reducer.combine(builder, inits, reducer.load_partial(builder, partials, "0"))
+            self._release(partials, blocks)
+        if _can_fault(region.parallel.body):
+            self._stop_after_fault()
+        return results
+
+    def _dispatch(self, region: DeviceRegion, env: str, iterations: str) -> None:
+        """One chunk is run here; more are the pool's."""
+        builder = self.builder
+        chunk = self._divide_up(iterations, CHUNKS)
+        small = builder.emit(f"icmp ult i64 {chunk}, {region.grain}")
+        chunk = builder.emit(f"select i1 {small}, i64 {region.grain}, i64 {chunk}")
+        if region.unit > 1:
+            chunk = builder.emit(f"add i64 {chunk}, {region.unit - 1}")
+            chunk = builder.emit(f"and i64 {chunk}, {-region.unit}", "chunk")
+        here, pool, after = (builder.new_block(hint) for hint in ("here", "pool", "joined"))
+        single = builder.emit(f"icmp ule i64 {iterations}, {chunk}")
+        builder.branch(single, here, pool)
+        builder.open(here)
+        builder.append(f"call void @{region_name(region)}(ptr {env}, i64 0, i64 {iterations})")
+        builder.jump(after)
+        builder.open(pool)
+        builder.module.declare("lend_parallel_for", "declare void @lend_parallel_for(ptr, ptr, i64, i64)")
+        builder.append(f"call void @lend_parallel_for(ptr @{region_name(region)}, ptr {env}, i64 {iterations}, i64 {chunk})")
+        builder.jump(after)
+        builder.open(after)
+
+    def _divide_up(self, iterations: str, divisor: int) -> str:
+        """`ceil(iterations / divisor)` for a power of two."""
+        builder = self.builder
+        less = builder.emit(f"sub i64 {iterations}, 1")  # there is at least one
+        quotient = builder.emit(f"lshr i64 {less}, {divisor.bit_length() - 1}")
+        return builder.emit(f"add i64 {quotient}, 1")
+
+    # ------------------------------------------------------------------------------------------- partial results
+
+    def _partials(self, blocks: str, reducer: Reducer) -> str:
+        """Room for the partial result of each block."""
+        builder = self.builder
+        stack = builder.alloca(f"[{STACK_BLOCKS * reducer.partial_bytes} x i8]", "partials", PARTIAL_BYTES)
+        many, after = builder.new_block("many"), builder.new_block("room")
+        few = builder.emit(f"icmp ule i64 {blocks}, {STACK_BLOCKS}")
+        before = builder.block
+        builder.branch(few, after, many)
+        builder.open(many)
+        temporaries.declare_memory(builder.module)
+        bytes = multiply(builder, blocks, str(reducer.partial_bytes))
+        heap = builder.emit(f"call ptr @malloc(i64 {bytes})")
+        there = builder.emit(f"icmp ne ptr {heap}, null")
+        self.check(there, NO_SITE, lambda: Failure(size=bytes))
+        came = builder.block
+        builder.jump(after)
+        builder.open(after)
+        return builder.emit(f"phi ptr [ {stack}, %{before} ], [ {heap}, %{came} ]", "partials")
+
+    def _release(self, partials: str, blocks: str) -> None:
+        builder = self.builder
+        release, after = builder.new_block("release"), builder.new_block("released")
+        few = builder.emit(f"icmp ule i64 {blocks}, {STACK_BLOCKS}")
+        builder.branch(few, after, release)
+        builder.open(release)
+        builder.append(f"call void @free(ptr {partials})")
+        builder.jump(after)
+        builder.open(after)
+
+    def _stop_after_fault(self) -> None:
+        """Leave if a thread has recorded a fault."""
+        builder = self.builder
+        thread = builder.emit(f"load i64, ptr {at(builder, FAULT, FAULT_THREAD)}, align {WORD}")
+        fine = builder.emit(f"icmp eq i64 {thread}, {NO_FAULT}")
+        on = builder.new_block("fine")
+        builder.branch(fine, on, self._exit, LIKELY)
+        builder.open(on)
+
+
+def _write_require(writer: HostWriter, operation: Require) -> None:
+    """A condition that ends the kernel if it is false."""
+
+    def report() -> Failure:
+        return Failure("0", _word(writer, operation.index), _word(writer, operation.size))
+
+    writer.check(writer.scalar(operation.condition), operation.site, report)
+
+
+def _word(writer: HostWriter, value: Value | None) -> str:
+    return "0" if value is None else index_word(writer, value.scalar, writer.scalar(value))
+
+
+def _write_allocate(writer: HostWriter, operation: Allocate) -> None:
+    temporaries.write_allocate(writer, operation, writer.table)
+
+
+def _can_fault(region: Region) -> bool:
+    """Whether an operation in `region` has a site."""
+    return any(
+        getattr(operation, "site", None) is not None or any(_can_fault(inner) for inner in operation.regions)
+        for operation in region.operations
+    )
+
+
+HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
+    **COMMON_OPERATIONS,
+    typed.Allocate: _write_allocate,
+    typed.Reshape: temporaries.write_reshape,
+    typed.Require: _write_require,
+    typed.Parallel: HostWriter.launch,
+}
+HostWriter.operations = HOST_OPERATIONS

@@ -1,0 +1,164 @@
+"""Array operations -> LLVM: element access, sizes, views, local arrays.
+
+Does: compute addresses, test subscripts, read and write elements.  Does not: allocate temporaries or reshape (`temporaries.py`).
+Invariants: an access with a site is reached only when every subscript is inside its dimension; address arithmetic wraps and is
+never `inbounds`; the stride of the last dimension of layout C is a literal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lend.ir.typed import Load, Local, Size, Store, Value, View
+from lend.language.types import ElementType, StructType, size_of
+from lend.lower.faults import Failure
+from lend.lower.indexing import add, literal, multiply, offset, range_count
+from lend.lower.values import ArrayValue, dense_strides, describe
+from lend.lower.writer import FunctionWriter
+
+Test = tuple[str, Failure]
+"""An i1 that must hold, and what to report if it does not."""
+
+
+def write_load(writer: FunctionWriter, operation: Load) -> None:
+    """`array[indices].path`; 0 where the test fails."""
+    array, type = writer.array(operation.array), operation.result.scalar
+    indices = [writer.scalar(index) for index in operation.indices]
+
+    def access() -> str:
+        pointer = address(writer, array, indices, operation.path)
+        return writer.scalars.load(type, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
+
+    if operation.site is None:
+        writer.bind(operation.result, access())
+        return
+    ok, report = _all(writer, _index_tests(writer, array, indices))
+    writer.bind(operation.result, writer.skip_unless(ok, operation.site, report, access, type))
+
+
+def write_store(writer: FunctionWriter, operation: Store) -> None:
+    """`array[indices].path = value`; nothing where the test fails."""
+    array, type = writer.array(operation.array), operation.value.scalar
+    indices = [writer.scalar(index) for index in operation.indices]
+    value = writer.scalar(operation.value)
+
+    def access() -> str:
+        pointer = address(writer, array, indices, operation.path)
+        writer.scalars.store(type, value, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
+        return ""
+
+    if operation.site is None:
+        access()
+        return
+    ok, report = _all(writer, _index_tests(writer, array, indices))
+    writer.skip_unless(ok, operation.site, report, access, type)
+
+
+def write_size(writer: FunctionWriter, operation: Size) -> None:
+    """The size of a dimension."""
+    writer.bind(operation.result, writer.array(operation.array).sizes[operation.dimension])
+
+
+def write_view(writer: FunctionWriter, operation: View) -> None:
+    """A sub-view; where a test fails in a device region it is empty."""
+    array, builder = writer.array(operation.array), writer.builder
+    tests: list[Test] = []
+    start, sizes, strides = "0", list[str](), list[str]()
+    for dimension, (part, size, stride) in enumerate(zip(operation.parts, array.sizes, array.strides, strict=True)):
+        if isinstance(part, Value):
+            first = writer.scalar(part)
+            tests.append((builder.emit(f"icmp ult i64 {first}, {size}"), Failure(str(dimension), first, size)))
+        else:
+            first, upper, step = (writer.scalar(value) for value in (part.lower, part.upper, part.step))
+            tests.append(_slice_test(writer, first, upper, size, dimension))
+            sizes.append(_kept(writer, first, upper, step))
+            strides.append(multiply(builder, stride, step))
+        start = add(builder, start, multiply(builder, first, stride))
+    if operation.site is not None:
+        ok, report = _all(writer, tests)
+        minded = writer.check(ok, operation.site, report)
+        if minded != "true":
+            sizes = [builder.emit(f"select i1 {minded}, i64 {size}, i64 0") for size in sizes]
+    pointer = offset(builder, array.pointer, start)
+    type = operation.result.array
+    writer.bind(operation.result, ArrayValue(type, pointer, tuple(sizes), tuple(strides), array.owner))
+
+
+def write_local(writer: FunctionWriter, operation: Local) -> None:
+    """A private array on the stack, zeroed each time it is reached."""
+    type = operation.result.array
+    sizes = tuple(str(size) for size in operation.sizes)
+    bytes = size_of(type.element)
+    for size in operation.sizes:
+        bytes *= size
+    pointer = writer.builder.alloca(f"[{max(bytes, 1)} x i8]", operation.result.name or "local", 64 if bytes >= 64 else 16)
+    memset = "llvm.memset.p0.i64"
+    writer.builder.module.declare(memset, f"declare void @{memset}(ptr, i8, i64, i1 immarg)")
+    writer.builder.append(f"call void @{memset}(ptr align 16 {pointer}, i8 0, i64 {bytes}, i1 false)")
+    writer.bind(operation.result, describe(writer.builder, type, pointer, sizes, dense_strides(writer.builder, type, sizes)))
+
+
+def address(writer: FunctionWriter, array: ArrayValue, indices: list[str], path: tuple[int, ...]) -> str:
+    """The address of `array[indices].path`."""
+    builder, start = writer.builder, "0"
+    for index, stride in zip(indices, array.strides, strict=True):
+        start = add(builder, start, multiply(builder, index, stride))
+    pointer = offset(builder, array.pointer, start)
+    return offset(builder, pointer, str(field_offset(array.type.element, path)))
+
+
+def field_offset(element: ElementType, path: tuple[int, ...]) -> int:
+    """Where the field reached by `path` starts in an element, in bytes."""
+    total = 0
+    for position in path:
+        assert isinstance(element, StructType)
+        total += element.offsets[position]
+        element = element.fields[position][1]
+    return total
+
+
+# ------------------------------------------------------------------------------------------------------- tests
+
+
+def _index_tests(writer: FunctionWriter, array: ArrayValue, indices: list[str]) -> list[Test]:
+    """One unsigned comparison per dimension: a negative index is a large one."""
+    return [
+        (writer.builder.emit(f"icmp ult i64 {index}, {size}"), Failure(str(dimension), index, size))
+        for dimension, (index, size) in enumerate(zip(indices, array.sizes, strict=True))
+    ]
+
+
+def _slice_test(writer: FunctionWriter, lower: str, upper: str, size: str, dimension: int) -> Test:
+    """`0 <= lower <= upper <= size`; what is reported is the bound that is wrong."""
+    emit = writer.builder.emit
+    inside = emit(f"icmp ule i64 {upper}, {size}")
+    ordered = emit(f"icmp ule i64 {lower}, {upper}")
+    lower_outside = emit(f"icmp ugt i64 {lower}, {size}")
+    wrong = emit(f"select i1 {lower_outside}, i64 {lower}, i64 {upper}")
+    return emit(f"and i1 {inside}, {ordered}"), Failure(str(dimension), wrong, size)
+
+
+def _kept(writer: FunctionWriter, lower: str, upper: str, step: str) -> str:
+    """The size of a kept dimension. A step that is not positive, against the rule, must not divide by zero."""
+    if literal(step) is None:
+        positive = writer.builder.emit(f"icmp sgt i64 {step}, 0")
+        step = writer.builder.emit(f"select i1 {positive}, i64 {step}, i64 1")
+    return range_count(writer.builder, lower, upper, step)
+
+
+def _all(writer: FunctionWriter, tests: list[Test]) -> tuple[str, Callable[[], Failure]]:
+    """The conjunction of the tests, and a writer of the first failure, for out of line."""
+    builder = writer.builder
+    ok = tests[0][0]
+    for holds, _ in tests[1:]:
+        ok = builder.emit(f"and i1 {ok}, {holds}")
+
+    def report() -> Failure:
+        last = tests[-1][1]
+        words = [last.dimension, last.index, last.size]
+        for holds, failure in reversed(tests[:-1]):
+            mine = [failure.dimension, failure.index, failure.size]
+            words = [builder.emit(f"select i1 {holds}, i64 {word}, i64 {own}") for word, own in zip(words, mine, strict=True)]
+        return Failure(*words)
+
+    return ok, report

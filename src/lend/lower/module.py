@@ -1,0 +1,24 @@
+"""Plan -> LLVM module: the text that a target compiles.
+
+Does: put the host function and its regions into one module.  Does not: optimise or verify it (`targets/`).
+Invariants: the module defines `kernel` and nothing else that is visible; what it declares are C's allocator, functions of
+libm, and `lend_parallel_for`.
+
+Example: `lower(plan(kernel))` for saxpy defines `@kernel` and `@region_0`.
+"""
+
+from __future__ import annotations
+
+from lend.lower.aliases import Aliases
+from lend.lower.builder import ModuleBuilder
+from lend.lower.host import HostWriter
+from lend.lower.roots import find_roots
+from lend.plan.regions import Plan
+
+
+def lower(plan: Plan) -> str:
+    """One LLVM module for `plan`, as text; triple and data layout are left to whoever compiles it."""
+    module = ModuleBuilder()
+    aliases = Aliases(module, find_roots(plan.kernel))
+    HostWriter(module, plan, aliases).write()
+    return f"; {plan.kernel.name}\n\n{module.text()}"

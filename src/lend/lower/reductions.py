@@ -1,0 +1,207 @@
+"""Reductions -> LLVM: lanes, blocks, and the tree above them.
+
+Does: combine values; keep the 64 lanes of a block in stack memory, fold them into the block's partial result, and write the
+function that folds the partials.  Does not: run the loop body (`regions.py`) or launch (`host.py`).
+Invariants: the order of combination is the one of `language/reduction.py`, a function of the row-major position alone; adds and
+multiplications here are strict, whatever the kernel's math mode, so that LLVM keeps that order and fuses nothing into it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lend.ir.typed import BinaryOperator, Parallel
+from lend.language.reduction import LANES, identity
+from lend.language.types import BF16, F16, F32, ScalarType, alignment_of
+from lend.lower.arithmetic import ScalarEmitter, memory_type, register_type
+from lend.lower.builder import FunctionBuilder, ModuleBuilder
+from lend.lower.control import counted_loop
+from lend.lower.indexing import add, multiply, offset
+from lend.lower.writer import FunctionWriter
+
+PARTIAL_BYTES = 16
+"""What each value of a partial result takes in memory."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """One value of one reduction: its type, the operator, the operator's identity."""
+
+    type: ScalarType
+    operator: BinaryOperator
+
+    @property
+    def storage(self) -> ScalarType:
+        """What it is kept as between iterations: f16 and bf16 as they are in registers."""
+        return F32 if self.type in (F16, BF16) else self.type
+
+    @property
+    def alignment(self) -> int:
+        """The alignment in memory."""
+        return alignment_of(self.storage)
+
+
+class Reducer:
+    """The reductions of one parallel loop, their values in a row."""
+
+    def __init__(self, parallel: Parallel) -> None:
+        self._groups: list[tuple[BinaryOperator, list[ScalarType]]] = [
+            (reduction.operator, [value.scalar for value in reduction.inits]) for reduction in parallel.reductions
+        ]
+        self.components = [Component(type, operator) for operator, types in self._groups for type in types]
+        self.partial_bytes = PARTIAL_BYTES * len(self.components)
+
+    def identities(self, scalars: ScalarEmitter) -> list[str]:
+        """The operands that each iteration's reduction parameters start from."""
+        return [scalars.constant(component.type, identity(component.operator, component.type)) for component in self.components]
+
+    def combine(self, builder: FunctionBuilder, left: list[str], right: list[str]) -> list[str]:
+        """`left op right`, for every reduction."""
+        strict = ScalarEmitter(builder, "strict")
+        out: list[str] = []
+        for operator, types in self._groups:
+            a, b = left[len(out) : len(out) + len(types)], right[len(out) : len(out) + len(types)]
+            if len(types) == 1:
+                out.append(strict.binary(operator, types[0], a[0], b[0]))
+            else:
+                out += _lexicographic(strict, operator, types, a, b)
+        return out
+
+    # ------------------------------------------------------------------------------------------- partials
+
+    def load_partial(self, builder: FunctionBuilder, partials: str, number: str) -> list[str]:
+        """The values of partial result `number`."""
+        strict = ScalarEmitter(builder, "strict")
+        places = self._places(builder, partials, number)
+        return [strict.load(component.storage, place, 8) for component, place in zip(self.components, places, strict=True)]
+
+    def store_partial(self, builder: FunctionBuilder, partials: str, number: str, values: list[str]) -> None:
+        """Write partial result `number`."""
+        strict = ScalarEmitter(builder, "strict")
+        places = self._places(builder, partials, number)
+        for component, place, value in zip(self.components, places, values, strict=True):
+            strict.store(component.storage, value, place, 8)
+
+    def _places(self, builder: FunctionBuilder, partials: str, number: str) -> list[str]:
+        first = offset(builder, partials, multiply(builder, number, str(self.partial_bytes)))
+        return [offset(builder, first, str(PARTIAL_BYTES * k)) for k in range(len(self.components))]
+
+
+class Lanes:
+    """The 64 lanes of the block that a region is in, in the region's stack memory."""
+
+    def __init__(self, writer: FunctionWriter, reducer: Reducer) -> None:
+        self._writer = writer
+        self._reducer = reducer
+        self._arrays = [
+            writer.builder.alloca(f"[{LANES} x {memory_type(component.storage)}]", "lanes", 64)
+            for component in reducer.components
+        ]
+
+    def clear(self) -> None:
+        """Every lane starts from the identity."""
+        identities = self._reducer.identities(self._writer.scalars)
+        counted_loop(self._writer, "0", str(LANES), lambda lane: self._store(lane, identities), "lane")
+
+    def accumulate(self, lane: str, values: list[str]) -> None:
+        """`lane = lane op values`."""
+        self._store(lane, self._reducer.combine(self._writer.builder, self._load(lane), values))
+
+    def fold(self) -> list[str]:
+        """The block's partial result: lanes folded in halves."""
+        width = LANES // 2
+        while width:
+            half = width
+
+            def fold_lane(lane: str) -> None:
+                other = add(self._writer.builder, lane, str(half))  # noqa: B023  (called at once)
+                self.accumulate(lane, self._load(other))
+
+            counted_loop(self._writer, "0", str(width), fold_lane, "lane")
+            width //= 2
+        return self._load("0")
+
+    def _places(self, lane: str) -> list[str]:
+        builder = self._writer.builder
+        return [
+            offset(builder, array, multiply(builder, lane, str(component.storage.bytes)))
+            for array, component in zip(self._arrays, self._reducer.components, strict=True)
+        ]
+
+    def _load(self, lane: str) -> list[str]:
+        places = self._places(lane)
+        return [
+            self._writer.scalars.load(component.storage, place, component.alignment)
+            for component, place in zip(self._reducer.components, places, strict=True)
+        ]
+
+    def _store(self, lane: str, values: list[str]) -> None:
+        for component, place, value in zip(self._reducer.components, self._places(lane), values, strict=True):
+            self._writer.scalars.store(component.storage, value, place, component.alignment)
+
+
+def _lexicographic(
+    strict: ScalarEmitter, operator: BinaryOperator, types: list[ScalarType], left: list[str], right: list[str]
+) -> list[str]:
+    """The smaller (or larger) of two tuples; the left one where they are equal."""
+    take, emit = "false", strict.builder.emit
+    for type, a, b in reversed(list(zip(types, left, right, strict=True))):
+        better, same = _compare(strict, operator, type, a, b)
+        later = emit(f"and i1 {same}, {take}")
+        take = emit(f"or i1 {better}, {later}")
+    return [strict.select(type, take, b, a) for type, a, b in zip(types, left, right, strict=True)]
+
+
+def _compare(strict: ScalarEmitter, operator: BinaryOperator, type: ScalarType, a: str, b: str) -> tuple[str, str]:
+    """Whether `b` comes before `a`, and whether they are equal; a NaN comes before every number and equals a NaN."""
+    emit, name = strict.builder.emit, register_type(type)
+    if not type.is_float:
+        return strict.binary("lt" if operator == "min" else "gt", type, b, a), strict.binary("eq", type, a, b)
+    a_number = emit(f"fcmp ord {name} {a}, {a}")
+    before = emit(f"fcmp {'ult' if operator == 'min' else 'ugt'} {name} {b}, {a}")
+    better = emit(f"and i1 {before}, {a_number}")
+    equal = emit(f"fcmp oeq {name} {a}, {b}")
+    b_nan = emit(f"fcmp uno {name} {b}, {b}")
+    a_nan = emit(f"xor i1 {a_number}, true")
+    both = emit(f"and i1 {a_nan}, {b_nan}")
+    return better, emit(f"or i1 {equal}, {both}")
+
+
+def define_fold(module: ModuleBuilder, reducer: Reducer, name: str) -> None:
+    """Write `void @name(ptr partials, i64 blocks)`: folds the partials in pairs into the first; an odd last one moves down."""
+    builder = FunctionBuilder(module)
+    head, level, pair, after = (builder.new_block(hint) for hint in ("head", "level", "pair", "after"))
+    odd, carry, rest = (builder.new_block(hint) for hint in ("odd", "carry", "rest"))
+    builder.jump(head)
+    builder.open(head)
+    count, following = builder.fresh("count"), builder.fresh("count")
+    builder.append(f"{count} = phi i64 [ %blocks, %entry ], [ {following}, %{rest} ]")
+    several = builder.emit(f"icmp ugt i64 {count}, 1")
+    builder.branch(several, level, after)
+    builder.open(level)
+    half = builder.emit(f"lshr i64 {count}, 1")
+    builder.jump(pair)
+    builder.open(pair)
+    k, bumped = builder.fresh("k"), builder.fresh("k")
+    builder.append(f"{k} = phi i64 [ 0, %{level} ], [ {bumped}, %{pair} ]")
+    first = builder.emit(f"shl i64 {k}, 1")
+    second = builder.emit(f"or i64 {first}, 1")
+    left, right = (reducer.load_partial(builder, "%partials", number) for number in (first, second))
+    reducer.store_partial(builder, "%partials", k, reducer.combine(builder, left, right))
+    builder.append(f"{bumped} = add nuw nsw i64 {k}, 1")
+    done = builder.emit(f"icmp eq i64 {bumped}, {half}")
+    builder.branch(done, odd, pair)
+    builder.open(odd)
+    lone = builder.emit(f"and i64 {count}, 1")
+    is_odd = builder.emit(f"icmp ne i64 {lone}, 0")
+    builder.branch(is_odd, carry, rest)
+    builder.open(carry)
+    last = builder.emit(f"sub i64 {count}, 1")
+    reducer.store_partial(builder, "%partials", half, reducer.load_partial(builder, "%partials", last))
+    builder.jump(rest)
+    builder.open(rest)
+    builder.append(f"{following} = add i64 {half}, {lone}")
+    builder.jump(head)
+    builder.open(after)
+    builder.ret("void")
+    module.add_function(f"define internal void @{name}(ptr %partials, i64 %blocks) nounwind {{\n{builder.body()}\n}}")

@@ -1,0 +1,223 @@
+"""Device regions -> LLVM functions: a chunk of a parallel loop.
+
+Does: write `void @region_k(ptr env, i64 begin, i64 end)`, which runs the iterations at the row-major positions begin to end.
+Does not: launch it (`host.py`).
+Invariants: the innermost loop steps one index by one, so that LLVM can vectorise it; a one-dimensional loop without reductions is
+just that loop. What an iteration does depends on its position only, never on where its chunk begins or ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lend.ir import typed
+from lend.ir.typed import Region, While
+from lend.language.reduction import BLOCK, LANES
+from lend.lower import control, memory, scalars
+from lend.lower.control import counted_loop
+from lend.lower.environment import ENVIRONMENT, Environment
+from lend.lower.faults import Failure, call_fault
+from lend.lower.indexing import add, multiply, subtract
+from lend.lower.reductions import Lanes, Reducer
+from lend.lower.values import Lowered
+from lend.lower.writer import FunctionWriter
+from lend.plan.regions import DeviceRegion
+
+COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
+    typed.Constant: scalars.write_constant,
+    typed.Unary: scalars.write_unary,
+    typed.Binary: scalars.write_binary,
+    typed.Math: scalars.write_math,
+    typed.Cast: scalars.write_cast,
+    typed.Load: memory.write_load,
+    typed.Store: memory.write_store,
+    typed.Size: memory.write_size,
+    typed.View: memory.write_view,
+    typed.Local: memory.write_local,
+    typed.If: control.write_if,
+    typed.For: control.write_for,
+    typed.While: control.write_while,
+    typed.Call: control.write_call,
+}
+"""What a device region may hold; the host level adds to it."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One dimension of the box, as operands: `index = lower + k * step` for k below `count`."""
+
+    lower: str
+    step: str
+    count: str
+
+
+class RegionWriter(FunctionWriter):
+    """One region being written. `host` is its host function, which is being written at the same time."""
+
+    operations: ClassVar[Mapping[type, Callable[[Any, Any], None]]] = COMMON_OPERATIONS
+    ends_at_fault: ClassVar[bool] = False
+
+    def __init__(self, host: FunctionWriter, region: DeviceRegion, record: str, axes: list[Axis], partials: str | None) -> None:
+        super().__init__(host.builder.module, host.kernel, host.aliases)
+        self._body = region.parallel.body
+        self._name = region_name(region)
+        self._reducer = Reducer(region.parallel)
+        self.environment = Environment(host, self)
+        share = self.environment.word
+        self._record = self.environment.pointer(record)
+        self._axes = [Axis(share(axis.lower), share(axis.step), share(axis.count)) for axis in axes]
+        self._partials = None if partials is None else self.environment.pointer(partials)
+        for value in region.captures:
+            self.bind(value, self.environment.value(value))
+        self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
+        self._base = "0"  # position of an iteration less its innermost counter
+        self._inner = "0"  # the innermost counter
+        self._indices: list[str] = []
+        self._loops: list[str] = []  # open loops over positions
+
+    def write(self) -> None:
+        """Write the function into the module."""
+        if self._flag is not None:
+            self.builder.append(f"store i1 false, ptr {self._flag}")
+        if self._partials is not None:
+            self._blocks()
+        elif len(self._axes) == 1:
+            self._iterations("%begin", "%end", "0", [], None)
+        else:
+            self._segments("%begin", "%end", self._decode("%begin"), None)
+        self.builder.ret("void")
+        head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline nounwind"
+        self.builder.module.add_function(f"{head} {{\n{self.builder.body()}\n}}")
+
+    # ------------------------------------------------------------------------------------------- loops
+
+    def _decode(self, position: str) -> list[str]:
+        """The counter of each axis at a row-major position."""
+        counters: list[str] = []
+        for axis in reversed(self._axes[1:]):
+            counters.insert(0, self.builder.emit(f"urem i64 {position}, {axis.count}"))
+            position = self.builder.emit(f"udiv i64 {position}, {axis.count}")
+        return [position, *counters]
+
+    def _blocks(self) -> None:
+        """Blocks of the reduction tree; each ends in its partial result."""
+        builder, partials = self.builder, self._partials
+        assert partials is not None
+        lanes = Lanes(self, self._reducer)
+        counters = self._decode("%begin") if len(self._axes) > 1 else []
+        position, following, latch = self._open_positions("%begin", counters, "block")
+        lanes.clear()
+        whole = builder.emit(f"add i64 {position[0]}, {BLOCK}")
+        end = self._smaller(whole, "%end")
+        last = self._segments(position[0], end, position[1:] or [position[0]], lanes)
+        number = builder.emit(f"lshr i64 {position[0]}, {BLOCK.bit_length() - 1}")
+        self._reducer.store_partial(builder, partials, number, lanes.fold())
+        self._close_positions(following, [end, *(last if counters else [])], latch, "%end")
+
+    def _segments(self, begin: str, end: str, counters: list[str], lanes: Lanes | None) -> list[str]:
+        """Runs along the innermost axis from `begin` to `end`; gives the counters after it."""
+        builder, flat = self.builder, len(self._axes) == 1
+        position, following, latch = self._open_positions(begin, [] if flat else counters, "segment")
+        here, now = position[0], position[1:] if not flat else [position[0]]
+        length = subtract(builder, end, here)
+        if not flat:
+            length = self._smaller(length, subtract(builder, self._axes[-1].count, now[-1]))
+        if lanes is not None:
+            lane = builder.emit(f"and i64 {here}, {LANES - 1}", "lane")
+            length = self._smaller(length, builder.emit(f"sub i64 {LANES}, {lane}"))
+            shift = subtract(builder, lane, now[-1])
+        else:
+            shift = "0"
+        outer = [self._index(axis, counter) for axis, counter in zip(self._axes[:-1], now[:-1], strict=True)]
+        stop = builder.emit(f"add i64 {now[-1]}, {length}")
+        base = "0" if flat else subtract(builder, here, now[-1])
+        self._iterations(now[-1], stop, base, outer, None if lanes is None else (lanes, shift))
+        after = [stop] if flat else self._advance([*now[:-1], stop])
+        reached = builder.emit(f"add i64 {here}, {length}")
+        self._close_positions(following, [reached] if flat else [reached, *after], latch, end)
+        return after
+
+    def _iterations(self, begin: str, end: str, base: str, outer: list[str], lanes: tuple[Lanes, str] | None) -> None:
+        """The innermost loop: its counter runs from begin to end, which is further."""
+
+        def iteration(counter: str) -> None:
+            self._base, self._inner = base, counter
+            self._indices = [*outer, self._index(self._axes[-1], counter)]
+            parameters: list[Lowered] = [*self._indices, *self._reducer.identities(self.scalars)]
+            self.bind_all(self._body.parameters, parameters)
+            yields = [value for value in self.run(self._body) if isinstance(value, str)]
+            if lanes is not None:
+                lanes[0].accumulate(add(self.builder, counter, lanes[1]), yields)
+
+        counted_loop(self, begin, end, iteration)
+
+    def _advance(self, counters: list[str]) -> list[str]:
+        """Counters of which the last has moved, carried over where they reach their count, as an odometer does."""
+        builder, moved = self.builder, list(counters)
+        for dimension in reversed(range(1, len(moved))):
+            over = builder.emit(f"icmp eq i64 {moved[dimension]}, {self._axes[dimension].count}")
+            moved[dimension] = builder.emit(f"select i1 {over}, i64 0, i64 {moved[dimension]}")
+            carry = builder.emit(f"zext i1 {over} to i64")
+            moved[dimension - 1] = builder.emit(f"add i64 {moved[dimension - 1]}, {carry}")
+        return moved
+
+    def _index(self, axis: Axis, counter: str) -> str:
+        return add(self.builder, axis.lower, multiply(self.builder, counter, axis.step))
+
+    def _smaller(self, a: str, b: str) -> str:
+        less = self.builder.emit(f"icmp ult i64 {a}, {b}")
+        return self.builder.emit(f"select i1 {less}, i64 {a}, i64 {b}")
+
+    def _open_positions(self, begin: str, counters: list[str], hint: str) -> tuple[list[str], list[str], str]:
+        """Begin a loop over positions that carries counters: (position and counters, names of their next values, its latch)."""
+        builder = self.builder
+        loop, latch = builder.new_block(hint), builder.new_block("latch")
+        before = builder.block
+        builder.jump(loop)
+        builder.open(loop)
+        following = [builder.fresh("next") for _ in [begin, *counters]]
+        now = [
+            builder.emit(f"phi i64 [ {first}, %{before} ], [ {name}, %{latch} ]", hint)
+            for first, name in zip([begin, *counters], following, strict=True)
+        ]
+        self._loops.append(loop)
+        return now, following, latch
+
+    def _close_positions(self, following: list[str], values: list[str], latch: str, end: str) -> None:
+        """End that loop: go round again unless the position has reached `end`."""
+        builder = self.builder
+        came = builder.block
+        builder.jump(latch)
+        builder.open(latch)
+        for name, value in zip(following, values, strict=True):
+            builder.append(f"{name} = phi i64 [ {value}, %{came} ]")
+        more = builder.emit(f"icmp ult i64 {following[0]}, {end}")
+        after = builder.new_block("after")
+        builder.branch(more, self._loops.pop(), after)
+        builder.open(after)
+
+    # ------------------------------------------------------------------------------------------- faults
+
+    def record(self, site: int, failure: Failure) -> None:
+        """The thread is the iteration's position, worked out where it is needed."""
+        thread = add(self.builder, self._base, self._inner)
+        call_fault(self.builder, self._record, thread, site, failure, self._indices, self.aliases.nothing)
+        if self._flag is not None:
+            self.builder.append(f"store i1 true, ptr {self._flag}")
+
+    def faulted(self) -> str | None:
+        """Read by `while` loops."""
+        return self.builder.emit(f"load i1, ptr {self._flag}") if self._flag is not None else None
+
+
+def region_name(region: DeviceRegion) -> str:
+    """The function of a region, without `@`."""
+    return f"region_{region.number}"
+
+
+def _has_while(region: Region) -> bool:
+    return any(
+        isinstance(operation, While) or any(_has_while(inner) for inner in operation.regions) for operation in region.operations
+    )

@@ -1,0 +1,138 @@
+"""Typed kernel -> plan: the host pass and its numbered device regions.
+
+Does: number every `Parallel` of a kernel, list what it captures, and say how finely it may be cut into chunks.
+Does not: change the tree; the host pass is the kernel's body itself, which launches region k where it meets `regions[k]`.
+Invariants: captures are in the order of first use; a chunk's size depends on the iteration count and on `grain` only, never on
+the number of threads; where a region reduces, chunks are whole blocks of `BLOCK` iterations.
+
+Example: `print(plan(kernel))` says for saxpy
+    region 0: parallel i over 1 dimension, cost 5, grain 6592; captures y, a, x
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lend.ir.typed import Allocate, Cast, Constant, Kernel, Parallel, Region, Value
+from lend.language.reduction import BLOCK
+from lend.plan.cost import cost_of
+
+CHUNK_WORK = 32768
+"""Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
+CHUNKS = 64
+"""Chunks of one launch, at most."""
+CACHE_LINE_GRAIN = 64
+"""Chunks of at least this many iterations are multiples of it, so that they end at cache lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceRegion:
+    """One parallel loop: its number, what it uses of the host level, the cost of an iteration and the least chunk."""
+
+    number: int
+    parallel: Parallel
+    captures: tuple[Value, ...]
+    cost: int
+    grain: int
+
+    @property
+    def unit(self) -> int:
+        """Chunks are multiples of this many iterations."""
+        if self.parallel.reductions:
+            return BLOCK
+        return CACHE_LINE_GRAIN if self.grain >= CACHE_LINE_GRAIN else 1
+
+    def chunk(self, iterations: int) -> int:
+        """The chunk of a launch of that many iterations (what the host function computes too)."""
+        chunk = max(self.grain, -(-iterations // CHUNKS))
+        return -(-chunk // self.unit) * self.unit
+
+    def __str__(self) -> str:
+        dimensions = len(self.parallel.box)
+        indices = ", ".join(value.name or "_" for value in self.parallel.body.parameters[:dimensions])
+        reductions = "".join(
+            f"; reduces {', '.join(value.name or '_' for value in reduction.inits)} by {reduction.operator}"
+            for reduction in self.parallel.reductions
+        )
+        captures = ", ".join(value.name or str(value.type) for value in self.captures) or "nothing"
+        over = "1 dimension" if dimensions == 1 else f"{dimensions} dimensions"
+        return (
+            f"region {self.number}: parallel {indices} over {over}, cost {self.cost}, grain {self.grain}"
+            f"{reductions}; captures {captures}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A kernel and its device regions, in the order of the text."""
+
+    kernel: Kernel
+    regions: tuple[DeviceRegion, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([f"plan of {self.kernel.name}", *(f"  {region}" for region in self.regions)])
+
+
+def plan(kernel: Kernel) -> Plan:
+    """Number the device regions of `kernel`."""
+    constants = dict(_constants(kernel.body))
+    regions = [_device_region(number, parallel, dict(constants)) for number, parallel in enumerate(_parallels(kernel.body))]
+    return Plan(kernel, tuple(regions))
+
+
+def _device_region(number: int, parallel: Parallel, constants: dict[Value, int]) -> DeviceRegion:
+    cost = cost_of(parallel.body, constants)
+    return DeviceRegion(number, parallel, tuple(captured(parallel.body)), cost, max(1, -(-CHUNK_WORK // cost)))
+
+
+def _parallels(region: Region) -> Iterator[Parallel]:
+    for operation in region.operations:
+        if isinstance(operation, Parallel):
+            yield operation
+        else:
+            for inner in operation.regions:
+                yield from _parallels(inner)
+
+
+def _constants(region: Region) -> Iterator[tuple[Value, int]]:
+    """The integer constants of the host level, casts of them included, for the cost estimate."""
+    known: dict[Value, int] = {}
+    for operation in region.operations:
+        if isinstance(operation, Constant) and isinstance(operation.value, int):
+            known[operation.result] = int(operation.value)
+        elif isinstance(operation, Cast) and operation.operand in known and operation.result.scalar.is_integer:
+            known[operation.result] = known[operation.operand]
+        elif not isinstance(operation, Parallel):
+            for inner in operation.regions:
+                yield from _constants(inner)
+    yield from known.items()
+
+
+def captured(region: Region) -> list[Value]:
+    """The values that `region` uses and does not define, in the order of first use."""
+    defined: set[Value] = set()
+    found: dict[Value, None] = {}
+
+    def visit(inner: Region) -> None:
+        defined.update(inner.parameters)
+        for operation in inner.operations:
+            for operand in operation.operands:
+                if operand not in defined:
+                    found.setdefault(operand)
+            for nested in operation.regions:
+                visit(nested)
+            defined.update(operation.results)
+        for value in inner.yields:
+            if value not in defined:
+                found.setdefault(value)
+
+    visit(region)
+    return list(found)
+
+
+def allocates(region: Region) -> bool:
+    """Whether a temporary is made in `region`, at any depth."""
+    return any(
+        isinstance(operation, Allocate) or any(allocates(inner) for inner in operation.regions) for operation in region.operations
+    )
