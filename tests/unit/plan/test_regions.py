@@ -1,11 +1,6 @@
 """Plans: numbering, captures, cost, chunks."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "lower"))
 from hand_built import Builder, t
 
 from lend.plan.regions import BLOCK, CHUNK_WORK, DeviceRegion, plan
