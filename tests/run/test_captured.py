@@ -5,10 +5,10 @@ import types
 
 import numpy as np
 import pytest
+from harness import check
 
 import lend
-from harness import check
-from lend import Mut, Out, Ref, f32, f64, i64
+from lend import Mut, Out, Ref, f64
 from lend.dims import N
 
 SCALE = 2.0

@@ -3,9 +3,9 @@
 import cmath
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, bool_, complex64, complex128, f32, f64, i32
 from lend.dims import K, M, N
 
@@ -68,7 +68,7 @@ def compare(x: Ref[complex64, N], y: Ref[complex64, N], same: Out[bool_, N], oth
 @lend.kernel
 def promote(x: Ref[f32, N], k: Ref[f64, K], y: Out[complex128, N]):
     for i in lend.grid(N):
-        total = 1j * x[i]
+        total = complex128(1j * x[i])
         for j in range(K):
             total = total + k[j]
         y[i] = -total

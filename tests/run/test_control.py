@@ -1,10 +1,10 @@
 """Loops, jumps and conditions inside an iteration."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
-from lend import Mut, Out, Ref, bool_, f32, f64, i32, i64, u8
+from lend import Out, Ref, bool_, f32, f64, i32, i64, u8
 from lend.dims import K, M, N
 
 
@@ -167,7 +167,7 @@ def conditions_of_numbers(x: Ref[i32, N], f: Ref[f64, N], y: Out[i32, N]):
     for i in lend.grid(N):
         flag = x[i] > 2
         other = not flag and f[i] != 0
-        y[i] = 4 * flag + 2 * other + (1 if flag or other else 0)
+        y[i] = 4 * i32(flag) + 2 * i32(other) + (1 if flag or other else 0)
 
 
 def test_triangular_loops(target):

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, i64
 from lend.dims import K, M, N
 
@@ -142,7 +142,7 @@ def host_level_calls(x: Ref[f64, N], scale: f64) -> f64:
     total = 0.0
     for i in lend.grid(N):
         total += x[i] * r
-    return total + phi * sign(-3)
+    return total + phi * f64(sign(-3))
 
 
 def test_a_function_is_generic(target):

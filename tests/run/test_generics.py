@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pytest
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, T, U, comptime, f32, f64, i32, i64
 from lend.dims import N
 

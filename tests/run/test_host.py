@@ -1,9 +1,9 @@
 """Host level: temporaries, returned arrays, reshapes, slices, swaps, single elements, kernels calling kernels."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, bool_, f32, f64, i32, i64
 from lend.dims import H, M, N, S
 
@@ -27,7 +27,7 @@ def pairwise(x: Ref[f32, N], rows: i32):
     out = lend.empty(f32, rows, N)
     total = f64(0)
     for i, j in lend.grid(rows, N):
-        out[i, j] = x[j] * i
+        out[i, j] = x[j] * f32(i)
         total += x[j]
     return out, total
 

@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, i32, i64, u8
 from lend.dims import C, H, N, W
 

@@ -1,9 +1,9 @@
 """Integer arithmetic: wrap-around, flooring division, shifts, powers, bit tricks, mixed widths."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Out, Ref, bool_, i8, i16, i32, i64, u8, u16, u32, u64
 from lend.dims import N
 

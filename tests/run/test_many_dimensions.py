@@ -1,11 +1,11 @@
 """Arrays of four, five and six dimensions."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, i64
-from lend.dims import B, C, D, H, K, L, M, N, P, W
+from lend.dims import B, C, D, H, K, L, P, W
 
 
 @lend.kernel
@@ -26,7 +26,9 @@ def convolve_images(x: Ref[f32, B, C, H, W], w: Ref[f32, K, C, 3, 3], y: Out[f32
 def max_pool(x: Ref[f32, B, C, H, W], y: Out[f32, B, C, P, L]):
     assert H == 2 * P and W == 2 * L
     for b, c, i, j in lend.grid(B, C, P, L):
-        y[b, c, i, j] = max(x[b, c, 2 * i, 2 * j], x[b, c, 2 * i, 2 * j + 1], x[b, c, 2 * i + 1, 2 * j], x[b, c, 2 * i + 1, 2 * j + 1])
+        y[b, c, i, j] = max(
+            x[b, c, 2 * i, 2 * j], x[b, c, 2 * i, 2 * j + 1], x[b, c, 2 * i + 1, 2 * j], x[b, c, 2 * i + 1, 2 * j + 1]
+        )
 
 
 @lend.kernel
@@ -38,16 +40,16 @@ def permute_five(x: Ref[i64, B, C, D, H, W], y: Out[i64, W, B, H, D, C]):
 @lend.kernel
 def six(x: Mut[f64, B, C, D, H, K, L]) -> f64:
     total = 0.0
-    for b, c, d, h, k, l in lend.grid(B, C, D, H, K, L):
-        x[b, c, d, h, k, l] += b + 10 * c + 100 * d + 1000 * h + 10000 * k + 100000 * l
-        total += x[b, c, d, h, k, l]
+    for b, c, d, h, k, n in lend.grid(B, C, D, H, K, L):
+        x[b, c, d, h, k, n] += b + 10 * c + 100 * d + 1000 * h + 10000 * k + 100000 * n
+        total += x[b, c, d, h, k, n]
     return total
 
 
 @lend.kernel
 def part_of_six(x: Mut[i32, B, C, D, H, K, L]):
-    for b, d, l in lend.grid(B, (1, D), (L - 1, 0, -2)):
-        block = x[b, :, d, :, :, l]
+    for b, d, n in lend.grid(B, (1, D), (L - 1, 0, -2)):
+        block = x[b, :, d, :, :, n]
         for c in range(C):
             for h in range(H):
                 for k in range(K):
@@ -58,7 +60,9 @@ def test_convolution_of_images(target):
     def reference(x, w, y):
         h, v = x.shape[2:]
         padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-        y[...] = sum(np.einsum("bchw,kc->bkhw", padded[:, :, a : a + h, b : b + v], w[:, :, a, b]) for a in range(3) for b in range(3))
+        y[...] = sum(
+            np.einsum("bchw,kc->bkhw", padded[:, :, a : a + h, b : b + v], w[:, :, a, b]) for a in range(3) for b in range(3)
+        )
 
     def arguments(rng, n):
         shape = (2, 3, n, n + 1)
@@ -69,8 +73,8 @@ def test_convolution_of_images(target):
 
 def test_max_pooling(target):
     def reference(x, y):
-        b, c, p, l = y.shape
-        y[...] = x.reshape(b, c, p, 2, l, 2).max(axis=(3, 5)) if y.size else 0
+        b, c, p, q = y.shape
+        y[...] = x.reshape(b, c, p, 2, q, 2).max(axis=(3, 5)) if y.size else 0
 
     def arguments(rng, n):
         return rng.random((2, 3, 2 * n, 2 * n + 2), np.float32), np.zeros((2, 3, n, n + 1), np.float32)
@@ -94,7 +98,9 @@ def test_six_dimensions(target):
         x += np.einsum("i,bcdhkli->bcdhkl", 10.0 ** np.arange(6), np.moveaxis(np.indices(x.shape), 0, -1))
         return x.sum()
 
-    check(six, reference, lambda rng, n: (rng.random((2, n, 3, 1, n + 1, 4)),), target=target, sizes=(0, 1, 5, 12), python_up_to=5)
+    check(
+        six, reference, lambda rng, n: (rng.random((2, n, 3, 1, n + 1, 4)),), target=target, sizes=(0, 1, 5, 12), python_up_to=5
+    )
 
 
 def test_part_of_six_dimensions(target):

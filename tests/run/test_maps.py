@@ -1,9 +1,9 @@
 """Maps: each iteration writes its own element."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, i64
 from lend.dims import K, M, N
 

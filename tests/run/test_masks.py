@@ -1,9 +1,9 @@
 """Arrays of bool_."""
 
 import numpy as np
+from harness import check, threads
 
 import lend
-from harness import check, threads
 from lend import Mut, Out, Ref, bool_, f32, i32, i64, u8
 from lend.dims import M, N
 

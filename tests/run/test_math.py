@@ -5,15 +5,16 @@ import math
 import numpy as np
 import pytest
 import scipy.special
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, bool_, f32, f64, i64
 from lend.dims import N
 
 UNARY = {
     "sin": math.sin, "cos": math.cos, "tan": math.tan, "atan": math.atan, "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh,
-    "asinh": math.asinh, "exp": math.exp, "expm1": math.expm1, "exp2": np.exp2, "cbrt": np.cbrt, "floor": np.floor, "ceil": np.ceil,
+    "asinh": math.asinh,
+    "exp": math.exp, "expm1": math.expm1, "exp2": np.exp2, "cbrt": np.cbrt, "floor": np.floor, "ceil": np.ceil,
     "trunc": np.trunc, "rint": np.rint, "fabs": math.fabs, "erf": math.erf, "erfc": math.erfc,
 }  # fmt: skip
 POSITIVE = {
@@ -119,7 +120,9 @@ def test_strict_math_does_not_fuse(target):
     def reference(x, y, z):
         z[...] = x * y - z * z
 
-    check(strict_products, reference, lambda rng, n: tuple(rng.normal(size=(3, n)).astype("f4")), target=target, rtol=0, strict=True)
+    check(
+        strict_products, reference, lambda rng, n: tuple(rng.normal(size=(3, n)).astype("f4")), target=target, rtol=0, strict=True
+    )
 
 
 @lend.kernel(math="strict")

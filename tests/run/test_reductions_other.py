@@ -1,9 +1,9 @@
 """Reductions by `*= &= |= ^=`, min and max."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Ref, bool_, complex64, f32, f64, i8, i32, i64, u32, u64
 from lend.dims import M, N
 

@@ -1,12 +1,12 @@
 """Reductions by `+=` over boxes of one to three dimensions."""
 
 import numpy as np
+from harness import check
+from tree import tree_sum
 
 import lend
-from harness import check
 from lend import Ref, bool_, complex128, f32, f64, i16, i32, i64, u8
 from lend.dims import K, M, N
-from tree import tree_sum
 
 
 @lend.kernel(math="strict")

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, i64
 from lend.dims import M, N
 

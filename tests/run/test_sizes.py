@@ -4,11 +4,11 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, comptime, f32, f64, i32, i64
-from lend.dims import K, M, N
+from lend.dims import M, N
 
 
 class N1(lend.Dim):

@@ -3,9 +3,9 @@
 from typing import Literal
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, u8
 from lend.dims import K, M, N
 
@@ -53,9 +53,9 @@ def convolve(x: Ref[f64, N, M], w: Ref[f64, Literal[3], Literal[5]], y: Out[f64,
 
 @lend.kernel
 def heat_3d(x: Ref[f32, N, M, K], y: Mut[f32, N, M, K], k: f32):
-    for i, j, l in lend.grid((1, N - 1), (1, M - 1), (1, K - 1)):
-        neighbours = x[i - 1, j, l] + x[i + 1, j, l] + x[i, j - 1, l] + x[i, j + 1, l] + x[i, j, l - 1] + x[i, j, l + 1]
-        y[i, j, l] = x[i, j, l] + k * (neighbours - 6 * x[i, j, l])
+    for i, j, m in lend.grid((1, N - 1), (1, M - 1), (1, K - 1)):
+        neighbours = x[i - 1, j, m] + x[i + 1, j, m] + x[i, j - 1, m] + x[i, j + 1, m] + x[i, j, m - 1] + x[i, j, m + 1]
+        y[i, j, m] = x[i, j, m] + k * (neighbours - 6 * x[i, j, m])
 
 
 @lend.kernel

@@ -1,9 +1,9 @@
 """Records: arrays of them, nested fields, by value, built and stored."""
 
 import numpy as np
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, bool_, complex64, f32, f64, i8, i32, i64, u8, u16
 from lend.dims import M, N
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from harness import check
 
 import lend
-from harness import check
 from lend import Mut, Out, Ref, f32, f64, i32, i64
 from lend.dims import M, N
 
@@ -48,12 +48,6 @@ def tuples_of_scalars(x: Ref[i64, N], y: Out[i64, N]):
         a, b, c = c, a, b
         weights = (3, 5, 7)
         y[i] = a + 10 * b + 100 * c + d * weights[1] + e + len(weights)
-
-
-@lend.kernel
-def tuples_compare(x: Ref[i32, N, 2], y: Ref[i32, N, 2], less: Out[i32, N]):
-    for i in lend.grid(N):
-        less[i] = 1 if (x[i, 0], x[i, 1]) < (y[i, 0], y[i, 1]) else 0
 
 
 def test_any_number_of_arrays(target):
@@ -123,13 +117,3 @@ def test_tuples_of_scalars(target):
         y[...] = i + 10 * x + 100 * i + x * 5 + 2 + 3
 
     check(tuples_of_scalars, reference, lambda rng, n: (rng.integers(-99, 99, n), np.zeros(n, np.int64)), target=target)
-
-
-def test_tuples_compare_in_order(target):
-    def reference(x, y, less):
-        less[...] = [tuple(a) < tuple(b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-
-    def arguments(rng, n):
-        return *rng.integers(0, 3, (2, n, 2)).astype(np.int32), np.zeros(n, np.int32)
-
-    check(tuples_compare, reference, arguments, target=target)
