@@ -15,6 +15,7 @@ from typing import Literal
 
 from lend.diagnostics.errors import InternalError
 from lend.ir.typed import BinaryOperator, UnaryOperator
+from lend.language.rounding import rounding
 from lend.language.types import BF16, F16, PART, ScalarType
 from lend.lower import math as math_functions
 from lend.lower import scalar_casts, scalar_complex, scalar_narrow
@@ -38,6 +39,12 @@ class ScalarEmitter:
         self.mode: MathMode = math
         self.flags = FLAGS[math]
 
+    def without_flags(self, builder: FunctionBuilder) -> ScalarEmitter:
+        """An emitter for a helper function in the same mode, but whose float operations are done as written."""
+        emitter = ScalarEmitter(builder, self.mode)
+        emitter.flags = ""
+        return emitter
+
     # ------------------------------------------------------------------------------------------- constants
 
     def constant(self, type: ScalarType, value: int | float | complex | bool) -> str:
@@ -50,7 +57,7 @@ class ScalarEmitter:
             return f"{{ {name} {self.constant(part, number.real)}, {name} {self.constant(part, number.imag)} }}"
         assert not isinstance(value, complex)
         if type.kind == "float":
-            return float_text(scalar_narrow.round_constant(type, float(value)))
+            return float_text(rounding(type)(float(value)))
         wrapped = int(value) & ((1 << type.bits) - 1)  # LLVM's integers have no sign; its texts are simplest in the signed range
         return str(wrapped - (1 << type.bits) if wrapped >> (type.bits - 1) else wrapped)
 

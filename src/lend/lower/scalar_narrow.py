@@ -8,11 +8,9 @@ become the quiet NaN of their sign in f16 and keep their upper bits in bf16.
 
 from __future__ import annotations
 
-import math
-import struct
 from typing import TYPE_CHECKING
 
-from lend.language.types import BF16, F16, F32, F64, ScalarType
+from lend.language.types import ScalarType
 
 if TYPE_CHECKING:
     from lend.lower.arithmetic import ScalarEmitter
@@ -170,18 +168,3 @@ def to_bits(emitter: ScalarEmitter, type: ScalarType, a: str) -> str:
 def from_bits(emitter: ScalarEmitter, type: ScalarType, a: str) -> str:
     """The value of an `i16` from memory."""
     return _call(emitter, f"lend.{type.name}.value", "float", "i16", a)
-
-
-def round_constant(type: ScalarType, value: float) -> float:
-    """A Python float rounded once to a float type, as a Python float."""
-    if type is F64 or math.isnan(value) or math.isinf(value) or value == 0.0:
-        return value
-    significand, least = {F16: (11, -24), BF16: (8, -133), F32: (24, -149)}[type]
-    _, exponent = math.frexp(value)  # value = m * 2**exponent, 0.5 <= |m| < 1
-    spacing = max(exponent - significand, least)
-    units = math.ldexp(value, -spacing)
-    rounded = math.ldexp(float(round(units)), spacing)  # `round` of a float goes to the nearest even integer
-    largest = {F16: 65504.0, BF16: struct.unpack("<f", b"\x00\x00\x7f\x7f")[0], F32: struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]}
-    if abs(rounded) > largest[type]:
-        return math.copysign(math.inf, value)
-    return math.copysign(rounded, value)
