@@ -195,7 +195,7 @@ def _refused(element: ScalarType, value: Any, subject: str) -> ArgumentError:
 
 def article(name: str) -> str:
     """`name` with its indefinite article."""
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[:1].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 def _name(subject: str) -> str:
