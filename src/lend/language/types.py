@@ -101,7 +101,7 @@ def widens(source: ScalarType, target: ScalarType) -> bool:
     if source is INDEX:
         return target in (I64, F64, COMPLEX128)
     if target is INDEX:
-        return source is BOOL_ or (source.is_integer and widens(source, I64))
+        return source is BOOL_ or (source.is_integer and source is not I64 and widens(source, I64))
     if source.kind == "bool":
         return True
     if target.kind == "bool":

@@ -1,0 +1,100 @@
+"""lend: one kernel in typed Python, compiled with Rust's borrow rules, for the CPU (GPUs follow).
+
+The public names, nothing else. See the README for a first kernel and `docs/language.md` for the language.
+"""
+
+from lend import dims
+from lend.diagnostics.errors import (
+    ArgumentError,
+    ArithmeticFault,
+    BorrowError,
+    BoundsError,
+    CompileError,
+    ContractError,
+    DeviceError,
+    DeviceMemoryError,
+    InternalError,
+    LendError,
+    ShapeError,
+)
+from lend.driver.kernel import Kernel, Lowered, kernel
+from lend.language.borrows import (
+    Mut,
+    Out,
+    Ref,
+    T,
+    U,
+    bf16,
+    bool_,
+    complex64,
+    complex128,
+    comptime,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from lend.language.dims import Dim
+from lend.language.intrinsics import cdiv, empty, function, grid, local, static_range, unchecked, zeros
+from lend.language.structs import struct
+from lend.runtime.settings import config
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArgumentError",
+    "ArithmeticFault",
+    "BorrowError",
+    "BoundsError",
+    "CompileError",
+    "ContractError",
+    "DeviceError",
+    "DeviceMemoryError",
+    "Dim",
+    "InternalError",
+    "Kernel",
+    "LendError",
+    "Lowered",
+    "Mut",
+    "Out",
+    "Ref",
+    "ShapeError",
+    "T",
+    "U",
+    "__version__",
+    "bf16",
+    "bool_",
+    "cdiv",
+    "complex64",
+    "complex128",
+    "comptime",
+    "config",
+    "dims",
+    "empty",
+    "f16",
+    "f32",
+    "f64",
+    "function",
+    "grid",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "kernel",
+    "local",
+    "static_range",
+    "struct",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "unchecked",
+    "zeros",
+]

@@ -1,0 +1,115 @@
+"""What is known of a kernel when it is defined: source, tree, signature, contracts.
+
+Does: capture and parse, judge annotations and contracts, and check the body as far as its types are known.
+Does not: compile.
+Invariants: a `Definition` has no errors that do not depend on argument types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from lend.diagnostics.diagnostic import Diagnostic
+from lend.diagnostics.errors import CompileError
+from lend.driver.pipeline import Compilation
+from lend.frontend.capture import Captured, capture
+from lend.frontend.contracts import contracts_of
+from lend.frontend.parse import parse_function
+from lend.frontend.signature import signature_of
+from lend.frontend.typecheck import Checked, typecheck
+from lend.ir import syntax
+from lend.language.signature import (
+    NO_DEFAULT,
+    ArgumentType,
+    ArrayKind,
+    ComptimeKind,
+    ComptimeValue,
+    Contract,
+    ScalarKind,
+    Signature,
+    TupleKind,
+)
+from lend.language.types import F64, I32, Layout, ScalarType, array_type
+
+Math = Literal["fast", "default", "strict"]
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A kernel as defined, not yet specialised."""
+
+    captured: Captured
+    tree: syntax.Function
+    signature: Signature
+    contracts: tuple[Contract, ...]
+    math: Math
+
+    def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
+        """A specialisation at the start of the pipeline."""
+        return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math)
+
+    def known_types(self, generic: ScalarType = F64) -> tuple[tuple[ArgumentType, ...], dict[TypeVar, ScalarType]] | None:
+        """Argument types from the signature alone, arrays row-major and type variables `generic`; None if something is open."""
+        types: list[ArgumentType] = []
+        typevars: dict[TypeVar, ScalarType] = {}
+
+        def concrete(element: Any) -> Any:
+            return typevars.setdefault(element, generic) if isinstance(element, TypeVar) else element
+
+        def array(kind: ArrayKind) -> Any:
+            return array_type(concrete(kind.element), len(kind.sizes), kind.borrow, Layout.C)
+
+        for spec in self.signature.parameters:
+            match spec.kind:
+                case ScalarKind():
+                    types.append(concrete(spec.kind.element))
+                case ArrayKind():
+                    types.append(array(spec.kind))
+                case TupleKind():
+                    if spec.kind.variadic:
+                        return None
+                    types.append(tuple(map(array, spec.kind.items)))
+                case ComptimeKind():
+                    if spec.default is NO_DEFAULT:
+                        return None
+                    types.append(ComptimeValue(type(spec.default), spec.default))
+        return tuple(types), typevars
+
+
+def define(python: Callable[..., Any], math: Math) -> Definition:
+    """The definition of a kernel. Raises CompileError with every error that can be known now."""
+    captured = capture(python)
+    tree, diagnostics = parse_function(captured)
+    signature, wrong = signature_of(captured, tree)
+    diagnostics = [*diagnostics, *wrong]
+    if diagnostics:
+        raise CompileError(diagnostics)
+    contracts, wrong = contracts_of(tree, captured, signature)
+    definition = Definition(captured, tree, signature, contracts, math)
+    diagnostics = [*wrong, *_judge(definition)]
+    if diagnostics:
+        raise CompileError(diagnostics)
+    return definition
+
+
+def _judge(definition: Definition) -> list[Diagnostic]:
+    """What is wrong with the body for all argument types."""
+    known = definition.known_types()
+    if known is None:
+        return []
+    first = _errors(definition, *known)
+    if not known[1] or not first:
+        return first
+    other = definition.known_types(I32)
+    assert other is not None
+    again = {(d.code, d.primary.span) for d in _errors(definition, *other)}
+    return [d for d in first if (d.code, d.primary.span) in again]
+
+
+def _errors(definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> list[Diagnostic]:
+    checked: Checked = typecheck(definition.tree, definition.captured, definition.signature, types, typevars, definition.math)
+    if checked.deferred:  # a name that may be defined by the first call
+        return [d for d in checked.diagnostics if d.code != "L0201"]
+    return list(checked.diagnostics)

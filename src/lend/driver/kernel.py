@@ -1,0 +1,277 @@
+"""The kernel object: what `@lend.kernel` makes of a function.
+
+Does: bind each call, find or compile its specialisation, launch it; run it as plain Python; show its code.
+Does not: any step of the compiler.
+Invariants: a specialisation is used only while every captured value it was compiled with is what it was; compiling one kernel
+never touches another; machine code lives as long as its kernel.
+
+Example:
+    @lend.kernel
+    def saxpy(a: f32, x: Ref[f32, N], y: Mut[f32, N]):
+        for i in lend.grid(N):
+            y[i] += a * x[i]
+    saxpy(2.0, x, y)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
+
+from lend.diagnostics.errors import DeviceError
+from lend.runtime.arguments import Binder, Binding
+from lend.runtime.launch import Executable, check_contracts, launch
+from lend.runtime.settings import DEVICES, Settings, snapshot
+
+if TYPE_CHECKING:
+    from lend.driver.definition import Definition
+    from lend.driver.pipeline import Compilation
+    from lend.frontend.typecheck.emitter import Dependency
+    from lend.ir import syntax
+    from lend.language.signature import Signature
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Math = Literal["fast", "default", "strict"]
+
+
+@dataclass(frozen=True, eq=False)
+class Specialisation:
+    """A kernel compiled for the types of a call."""
+
+    executable: Executable
+    dependencies: tuple[Dependency, ...]
+    compilation: Compilation
+
+    @property
+    def current(self) -> bool:
+        """Whether every captured value is still what it was."""
+        return all(unchanged(d.read(), d.value) for d in self.dependencies)
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """A kernel as a Python function for the types of a call."""
+
+    function: Callable[..., tuple[Any, ...]]
+    dependencies: tuple[Dependency, ...]
+    compilation: Compilation
+
+    @property
+    def current(self) -> bool:
+        """Whether every captured value is still what it was."""
+        return all(unchanged(d.read(), d.value) for d in self.dependencies)
+
+
+class Lowered:
+    """What a specialisation was compiled to. `times`: seconds by pipeline step."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self._compilation = compilation
+        self.times = dict(compilation.times)
+
+    @property
+    def typed(self) -> str:
+        """The typed tree, printed."""
+        from lend.ir.print import print_kernel
+
+        return print_kernel(self._compilation.kernel)
+
+    @property
+    def plan(self) -> str:
+        """The host pass and the device regions, printed."""
+        return str(self._compilation.plan)
+
+    @property
+    def ir(self) -> str:
+        """The LLVM IR before optimisation."""
+        return self._compilation.ir or ""
+
+    @property
+    def llvm(self) -> str:
+        """The optimised LLVM IR."""
+        assert self._compilation.module is not None
+        return self._compilation.module.llvm
+
+    @property
+    def asm(self) -> str:
+        """The assembly."""
+        assert self._compilation.module is not None
+        return self._compilation.module.asm
+
+    def __repr__(self) -> str:
+        steps = ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.times.items())
+        return f"<lowered {self._compilation.signature.kernel}: {steps}>"
+
+
+class Kernel(Generic[P, R]):
+    """A compiled function over borrowed arrays. Call it like the function it is made from.
+
+    Raises ArgumentError, ShapeError, BorrowError or ContractError before anything runs; CompileError if these types cannot be
+    compiled; BoundsError or ArithmeticFault if an access or a division failed.
+    """
+
+    __lend_kernel__ = True
+
+    def __init__(self, python: Callable[P, R], math: Math = "default") -> None:
+        from lend.driver.definition import define
+
+        if math not in ("fast", "default", "strict"):
+            raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
+        self._definition: Definition = define(python, math)
+        self._binder = Binder(self._definition.signature)
+        self._specialisations: dict[Any, list[Specialisation]] = {}
+        self._plain: dict[Any, list[Plain]] = {}
+        self._lock = threading.RLock()
+        self.__name__ = python.__name__
+        self.__qualname__ = python.__qualname__
+        self.__module__ = python.__module__
+        self.__doc__ = python.__doc__
+        self.__wrapped__ = python
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        binding = self._binder.bind(args, kwargs)
+        settings = snapshot()
+        specialisation = self._specialise(binding, settings)
+        _use_threads(settings.threads)
+        return launch(specialisation.executable, binding)
+
+    def py(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the kernel as plain Python at your own lines, so that breakpoints work. Same semantics, same errors, slow."""
+        binding = self._binder.bind(args, kwargs)
+        plain = self._plain_for(binding)
+        check_contracts(self.__name__, self._definition.contracts, binding)
+        kernel = plain.compilation.kernel
+
+        def fault(site: int, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
+            from lend.runtime.faults import Fault, fault_error
+
+            raise fault_error(self.__name__, Fault(kernel.sites[site], indices, dimension, index, size))
+
+        values = plain.function(binding.dims, binding.leaves, fault)
+        if kernel.result is None:
+            return None  # type: ignore[return-value]
+        from lend.runtime.results import assemble
+
+        return assemble(kernel.result, values)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The code for the types of these arguments: `.typed`, `.llvm`, `.asm`, `.times`. Nothing runs.
+
+        Without arguments: for the signature's types, arrays row-major; TypeError where a type or a compile-time value is open.
+        """
+        if not args and not kwargs and self._definition.signature.parameters:
+            known = self._definition.known_types()
+            if known is None:
+                raise TypeError(f"{self.__name__}.lower needs arguments: a compile-time value or the length of a tuple is open")
+            return Lowered(self._compile(*known, snapshot()).compilation)
+        return Lowered(self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation)
+
+    def on(self, device: str) -> Kernel[P, R]:
+        """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
+        if device not in (*DEVICES, "auto"):
+            raise DeviceError(f"there is no device {device!r}; there are: {', '.join(DEVICES)}")
+        return self
+
+    def front_end(self) -> tuple[syntax.Function, Any, Signature]:
+        """The tree, the captured function and the signature, for kernels that call this one."""
+        return self._definition.tree, self._definition.captured, self._definition.signature
+
+    def __repr__(self) -> str:
+        return f"<lend.kernel {self.__qualname__}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    # ------------------------------------------------------------------------------------------------------ specialisations
+
+    def _specialise(self, binding: Binding, settings: Settings) -> Specialisation:
+        for found in self._specialisations.get(binding.types, ()):
+            if found.current:
+                return found
+        with self._lock:
+            for found in self._specialisations.get(binding.types, ()):
+                if found.current:
+                    return found
+            made = self._compile(binding.types, dict(binding.typevars), settings)
+            self._specialisations.setdefault(binding.types, []).append(made)
+            return made
+
+    def _compile(self, types: Any, typevars: Any, settings: Settings) -> Specialisation:
+        from lend.driver.pipeline import run
+
+        compilation = self._definition.compilation(types, typevars)
+        run(compilation, dump=settings.dump, verify=settings.verify)
+        kernel, module = compilation.kernel, compilation.module
+        assert compilation.checked is not None and module is not None
+        executable = Executable(
+            self.__name__,
+            module.address("kernel"),
+            len(kernel.dims),
+            tuple(parameter.value.type for parameter in kernel.parameters),
+            kernel.result,
+            kernel.sites,
+            self._definition.contracts,
+            module,
+        )
+        return Specialisation(executable, compilation.checked.dependencies, compilation)
+
+    def _plain_for(self, binding: Binding) -> Plain:
+        for found in self._plain.get(binding.types, ()):
+            if found.current:
+                return found
+        from lend.driver.pipeline import run
+        from lend.lower.plain_python import plain_function
+
+        with self._lock:
+            compilation = self._definition.compilation(binding.types, dict(binding.typevars))
+            run(compilation, until="typecheck")
+            assert compilation.checked is not None
+            function = plain_function(compilation.kernel, self._definition.captured.source)
+            made = Plain(function, compilation.checked.dependencies, compilation)
+            self._plain.setdefault(binding.types, []).append(made)
+            return made
+
+
+def unchanged(now: Any, then: Any) -> bool:
+    """Whether a captured value is what it was: the same object, or an equal number, string or tuple of them."""
+    if now is then:
+        return True
+    if type(now) is not type(then):
+        return False
+    if isinstance(now, tuple):
+        return len(now) == len(then) and all(map(unchanged, now, then))  # pyright: ignore[reportUnknownArgumentType]
+    if isinstance(now, int | float | complex | str | bytes) or type(now).__module__ == "numpy":
+        return bool(now == then) or repr(now) == repr(then)
+    return False
+
+
+_threads = 0
+
+
+def _use_threads(threads: int) -> None:
+    """Tell the thread pool how many threads to use, when that has changed."""
+    global _threads
+    if threads != _threads:
+        from lend.targets.cpu.threads import pool
+
+        pool().configure(threads)
+        _threads = threads
+
+
+@overload
+def kernel(python: Callable[P, R], /) -> Kernel[P, R]: ...
+@overload
+def kernel(*, math: Math = "default") -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(python: Callable[..., Any] | None = None, /, *, math: Math = "default") -> Any:
+    """Make a kernel of a function whose parameters are annotated with lend's types.
+
+    math: "strict" rounds every operation as written; "default" may fuse a multiplication with an addition and use vector
+    functions within 3 ulp; "fast" may also reassociate. Raises CompileError, with every error found, for a function that is not
+    a kernel.
+    """
+    if python is None:
+        return lambda function: Kernel(function, math)  # pyright: ignore[reportUnknownLambdaType]
+    return Kernel(python, math)

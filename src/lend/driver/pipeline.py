@@ -1,0 +1,131 @@
+"""The pipeline: every step from a Python function to machine code, in order, in one list.
+
+Does: run the steps, time each, dump its tree and verify it when asked.  Does not: do any step's work.
+Invariants: a step reads what the steps before it wrote and writes one thing; a user's error ends the run with a CompileError, and
+leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from lend.diagnostics.errors import CompileError
+from lend.language.signature import ArgumentType, Signature
+from lend.language.types import ScalarType
+
+if TYPE_CHECKING:
+    from lend.frontend.capture import Captured
+    from lend.frontend.typecheck import Checked
+    from lend.ir import syntax
+    from lend.ir.typed import Kernel
+    from lend.plan.regions import Plan
+    from lend.targets.cpu.emit import CompiledModule
+
+
+@dataclass
+class Compilation:
+    """One specialisation on its way through the pipeline; each step fills one field."""
+
+    captured: Captured
+    tree: syntax.Function
+    signature: Signature
+    types: tuple[ArgumentType, ...]
+    typevars: Mapping[TypeVar, ScalarType]
+    math: Literal["fast", "default", "strict"]
+    checked: Checked | None = None
+    plan: Plan | None = None
+    ir: str | None = None
+    module: CompiledModule | None = None
+    times: dict[str, float] = field(default_factory=dict[str, float])  # seconds, by step
+
+    @property
+    def kernel(self) -> Kernel:
+        """The typed tree."""
+        assert self.checked is not None and self.checked.kernel is not None
+        return self.checked.kernel
+
+
+def typecheck(c: Compilation) -> None:
+    """Untyped tree -> typed tree."""
+    from lend.frontend.typecheck import typecheck
+
+    c.checked = typecheck(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
+    if c.checked.kernel is None:
+        raise CompileError(c.checked.diagnostics)
+
+
+def plan(c: Compilation) -> None:
+    """Typed tree -> host pass and device regions."""
+    from lend.plan.regions import plan
+
+    c.plan = plan(c.kernel)
+
+
+def lower(c: Compilation) -> None:
+    """Plan -> LLVM IR."""
+    from lend.lower.module import lower
+
+    assert c.plan is not None
+    c.ir = lower(c.plan)
+
+
+def emit(c: Compilation) -> None:
+    """LLVM IR -> machine code, loaded."""
+    from lend.targets.cpu.target import cpu
+
+    assert c.ir is not None
+    c.module = cpu().compile(c.ir)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A named step, and how what it made prints."""
+
+    name: str
+    run: Callable[[Compilation], None]
+    show: Callable[[Compilation], str]
+
+
+def _show_typed(c: Compilation) -> str:
+    from lend.ir.print import print_kernel
+
+    return print_kernel(c.kernel)
+
+
+# `capture` and `parse` run once, when the kernel is defined (see `definition.py`). The model, the checks and the schedule will stand
+# between `typecheck` and `plan`.
+STEPS: tuple[Step, ...] = (
+    Step("typecheck", typecheck, _show_typed),
+    Step("plan", plan, lambda c: str(c.plan)),
+    Step("lower", lower, lambda c: c.ir or ""),
+    Step("emit", emit, lambda c: c.module.asm if c.module is not None else ""),
+)
+
+
+def run(c: Compilation, *, until: str = "emit", dump: tuple[str, ...] = (), verify: bool = False) -> Compilation:
+    """Run the steps up to and including `until`. Raises CompileError for a user's error."""
+    for step in STEPS:
+        started = time.perf_counter()
+        step.run(c)
+        c.times[step.name] = time.perf_counter() - started
+        if verify and step.name == "typecheck":
+            from lend.ir.verify import verify_kernel
+
+            verify_kernel(c.kernel)
+        if step.name in dump or "all" in dump:
+            print(f"# {c.signature.kernel}: {step.name} ({c.times[step.name] * 1e3:.1f} ms)\n{step.show(c)}", file=sys.stderr)
+        if step.name == until:
+            break
+    return c
+
+
+def step_names() -> tuple[str, ...]:
+    """The names of all steps, in order."""
+    return tuple(step.name for step in STEPS)
+
+
+__all__: list[Any] = ["STEPS", "Compilation", "Step", "run", "step_names"]

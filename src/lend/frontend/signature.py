@@ -1,0 +1,142 @@
+"""From a kernel's annotations to its signature.
+
+Does: evaluate annotations where they were written, judge them, collect every error with its span.
+Does not: judge one annotation's meaning (`language/annotations.py`) or bind arguments.
+Invariants: the signature is complete or the diagnostics are not empty.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+from lend.diagnostics.diagnostic import Diagnostic, Label
+from lend.frontend.capture import Captured
+from lend.ir import syntax
+from lend.language.annotations import AnnotationRefused, parameter_kind
+from lend.language.dims import DimType, symbols
+from lend.language.signature import (
+    NO_DEFAULT,
+    ArrayKind,
+    ParameterKind,
+    ParameterSpec,
+    Signature,
+    TupleKind,
+)
+
+
+def raw_annotations(captured: Captured) -> dict[str, Any]:
+    """A function's annotations as Python holds them: objects, or strings under `from __future__ import annotations`."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(captured.function, format=annotationlib.Format.FORWARDREF)
+    return dict(inspect.get_annotations(captured.function))
+
+
+def annotation_of(captured: Captured, name: str) -> Any:
+    """The annotation of one parameter, evaluated; None if there is none or it cannot be evaluated."""
+    raw = raw_annotations(captured).get(name)
+    if not isinstance(raw, str):
+        return raw
+    try:
+        return evaluate(captured, raw)
+    except Exception:  # whatever the user's expression raises: the annotation says nothing then
+        return None
+
+
+def evaluate(captured: Captured, text: str) -> Any:
+    """Evaluate an annotation's text where the function was defined. Raises what the expression raises."""
+    closure: dict[str, Any] = {}
+    for name in captured.closure:
+        found, value = captured.resolve(name)
+        if found:
+            closure[name] = value
+    return eval(text, captured.globals, closure)
+
+
+def signature_of(captured: Captured, tree: syntax.Function) -> tuple[Signature, list[Diagnostic]]:
+    """The signature of a kernel and what is wrong with it."""
+    diagnostics: list[Diagnostic] = []
+    raw = raw_annotations(captured)
+    specs: list[ParameterSpec] = []
+    for parameter in tree.parameters:
+        kind = _kind(captured, parameter, raw, diagnostics)
+        default = captured.defaults.get(parameter.name, NO_DEFAULT)
+        if kind is not None:
+            specs.append(ParameterSpec(parameter.name, kind, default, parameter.keyword_only))
+    dims = _dims(specs, tree, diagnostics)
+    return Signature(tree.name, tuple(specs), dims), diagnostics
+
+
+def _kind(
+    captured: Captured, parameter: syntax.Parameter, raw: dict[str, Any], diagnostics: list[Diagnostic]
+) -> ParameterKind | None:
+    span = parameter.annotation_span or parameter.span
+    if parameter.name not in raw:
+        diagnostics.append(
+            Diagnostic(
+                "L0501", f"the parameter `{parameter.name}` has no type", Label(parameter.span, "every parameter of a kernel is annotated"),
+                fix=f"write `{parameter.name}: f64` for a number, `{parameter.name}: Ref[f64, N]` for an array that is read",
+            )
+        )  # fmt: skip
+        return None
+    annotation = raw[parameter.name]
+    if isinstance(annotation, str):
+        try:
+            annotation = evaluate(captured, annotation)
+        except Exception as error:
+            what = (
+                f"the name `{error.name}` is not defined" if isinstance(error, NameError) else f"it raises {type(error).__name__}"
+            )
+            diagnostics.append(
+                Diagnostic(
+                    "L0502", f"the annotation of `{parameter.name}` cannot be evaluated: {what}", Label(span, "this annotation"),
+                    fix="import or define the name in the module that defines the kernel",
+                )
+            )  # fmt: skip
+            return None
+    try:
+        return parameter_kind(annotation)
+    except AnnotationRefused as refused:
+        diagnostics.append(
+            Diagnostic("L0503", f"`{parameter.name}`: {refused.message}", Label(span, "in this annotation"), fix=refused.fix)
+        )
+        return None
+
+
+def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[Diagnostic]) -> tuple[DimType, ...]:
+    """All size names, in order; a name that no dimension gives directly is an error."""
+    found: dict[DimType, None] = {}
+    direct: set[DimType] = set()
+    for spec in specs:
+        arrays = (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
+        for array in arrays:
+            for size in array.sizes:
+                for name in symbols(size):
+                    found[name] = None
+                if isinstance(size, DimType) and size.equals is None:
+                    direct.add(size)
+    for name in found:
+        if name not in direct:
+            span = next((p.annotation_span or p.span for p in tree.parameters), tree.span)
+            diagnostics.append(
+                Diagnostic(
+                    "L0504", f"no argument says how large `{name.__name__}` is", Label(span, f"`{name.__name__}` stands only inside expressions"),
+                    fix=f"some parameter must have `{name.__name__}` itself as a dimension: x: Ref[f64, {name.__name__}]",
+                )
+            )  # fmt: skip
+    names: dict[str, DimType] = {}
+    for name in found:
+        other = names.setdefault(name.__name__, name)
+        if other is not name:
+            diagnostics.append(
+                Diagnostic(
+                    "L0505",
+                    f"two different sizes are both called `{name.__name__}`",
+                    Label(tree.span, "in this signature"),
+                    fix="rename one",
+                )
+            )
+    return tuple(found)

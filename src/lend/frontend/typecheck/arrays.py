@@ -1,0 +1,362 @@
+"""Arrays: subscripts, views, fields, stores, and what arrays know about themselves.
+
+Does: loads, stores, sub-views, reshapes, temporaries.  Does not: know loops.
+Invariants: every load and store has a bounds site, except inside `lend.unchecked`; a constant negative subscript is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.emitter import Refused
+from lend.frontend.typecheck.entities import Array, Element, Entity, Number, Poison, Python, Record, Scalar, TupleOf
+from lend.frontend.typecheck.operators import Operators
+from lend.ir import syntax, typed
+from lend.ir.typed import Extent, Value
+from lend.language.annotations import MAX_DIMENSIONS
+from lend.language.structs import struct_type
+from lend.language.types import INDEX, Borrow, Layout, ScalarType, StructType, array_type
+
+
+class Arrays(Operators):
+    """Typing of array accesses."""
+
+    # ----------------------------------------------------------------------------------------------------------- reading
+
+    def subscript(self, expression: syntax.Subscript) -> Entity:
+        """`value[indices]` read."""
+        base = self.check(expression.value)
+        if isinstance(base, TupleOf):
+            return self.tuple_item(base, expression)
+        if not isinstance(base, Array):
+            if isinstance(base, Poison):
+                raise Refused
+            self.refuse(
+                "L0211", f"{self.describe(base)} has no elements to index", expression.span, f"this is {self.describe(base)}"
+            )
+        place = self.place(base, expression)
+        if isinstance(place, Array | Element):
+            return place
+        return Scalar(self.load(base, place, (), expression.span))
+
+    def tuple_item(self, base: TupleOf, expression: syntax.Subscript) -> Entity:
+        """`t[k]` with a compile-time k."""
+        if len(expression.indices) != 1 or isinstance(expression.indices[0], syntax.Slice):
+            self.refuse("L0211", "a tuple is indexed by one number", expression.span, "write t[0]")
+        index = self.check(expression.indices[0])
+        if not (isinstance(index, Number) and isinstance(index.value, int)):
+            self.refuse(
+                "L0212", "a tuple's index must be known at compile time", expression.span, "this index is known at run time only",
+                fix="loop with `for x in the_tuple:` or `for k in lend.static_range(len(the_tuple)):`",
+            )  # fmt: skip
+        if not -len(base.items) <= index.value < len(base.items):
+            self.refuse(
+                "L0213", f"index {index.value} is out of range for a tuple of {len(base.items)}", expression.span, "no such item"
+            )
+        return base.items[index.value]
+
+    def place(self, base: Array, expression: syntax.Subscript) -> Array | Element | tuple[Value, ...]:
+        """Where a subscript leads: a sub-view, a record's place, or the indices of a scalar element."""
+        dimensions = len(base.shape)
+        indices = expression.indices
+        if len(indices) > dimensions:
+            self.refuse(
+                "L0211", f"{len(indices)} subscripts on {base.name}, which has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+                expression.span, f"{base.name} has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+            )  # fmt: skip
+        if len(indices) < dimensions or any(isinstance(index, syntax.Slice) for index in indices):
+            return self.view(base, expression)
+        values = tuple(self.index(base, k, index) for k, index in enumerate(indices) if not isinstance(index, syntax.Slice))
+        element = base.value.array.element
+        if isinstance(element, StructType):
+            return Element(base, values, (), element, expression.span)
+        return values
+
+    def index(self, base: Array, dimension: int, expression: syntax.Expr) -> Value:
+        """One subscript as an integer value."""
+        entity = self.check(expression)
+        if isinstance(entity, TupleOf):
+            self.refuse(
+                "L0207", "a subscript must be an integer, not a tuple", expression.span, "this is a tuple", fix="write x[i, j]"
+            )
+        if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
+            size = base.shape[dimension]
+            text = str(size.value) if isinstance(size, Number) else (size.value.name or f"{base.name}.shape[{dimension}]")
+            self.refuse(
+                "L0214", f"the subscript {entity.value} is negative; in kernels subscripts do not count from the end", expression.span,
+                "negative", fix=f"write {base.name}[{text} - {-entity.value}]" if len(base.shape) == 1 else f"write {text} - {-entity.value}",
+            )  # fmt: skip
+        return self.to_index(entity, expression.span, "a subscript")
+
+    def bounds_site(self, array: Array, access: str, span: Span) -> int | None:
+        """A site for an access; None inside `lend.unchecked`."""
+        return None if self.unchecked_depth else self.site("bounds", span, array=array.name, access=access)
+
+    def load(self, array: Array, indices: tuple[Value, ...], path: tuple[int, ...], span: Span) -> Value:
+        """Emit a load of a scalar."""
+        result = self.new_value(element_at(array.value.array.element, path), span)
+        self.emit(typed.Load(span, result, array.value, indices, path, self.bounds_site(array, "read", span)))
+        return result
+
+    def load_record(self, element: Element) -> Entity:
+        """Load all fields of a record."""
+        return self.load_fields(element, element.type, element.path)
+
+    def load_fields(self, element: Element, type: StructType, path: tuple[int, ...]) -> Record:
+        items: list[Entity] = []
+        for position, (_, member) in enumerate(type.fields):
+            inner = (*path, position)
+            if isinstance(member, StructType):
+                items.append(self.load_fields(element, member, inner))
+            else:
+                items.append(Scalar(self.load(element.array, element.indices, inner, element.span)))
+        return Record(type, tuple(items))
+
+    def settle(self, entity: Entity) -> Entity:
+        """The value to keep under a name: a record's place is read now."""
+        return self.load_record(entity) if isinstance(entity, Element) else entity
+
+    def field(self, base: Element | Record, expression: syntax.Attribute) -> Entity:
+        """`base.name`."""
+        position = base.type.index_of(expression.name)
+        if position is None:
+            names = ", ".join(name for name, _ in base.type.fields)
+            self.refuse("L0215", f"{base.type} has no field {expression.name}", expression.span, f"its fields are {names}")
+        if isinstance(base, Record):
+            return base.items[position]
+        member = base.type.fields[position][1]
+        path = (*base.path, position)
+        if isinstance(member, StructType):
+            return Element(base.array, base.indices, path, member, expression.span)
+        return Scalar(self.load(base.array, base.indices, path, expression.span))
+
+    # ------------------------------------------------------------------------------------------------------------- views
+
+    def view(self, base: Array, expression: syntax.Subscript) -> Array:
+        """`x[i, :]`, `x[2:n]`, `x[i]` of more than one dimension."""
+        span = expression.span
+        parts: list[Value | Extent] = []
+        shape: list[Number | Scalar] = []
+        for dimension in range(len(base.shape)):
+            index = expression.indices[dimension] if dimension < len(expression.indices) else syntax.Slice(span, None, None, None)
+            if not isinstance(index, syntax.Slice):
+                parts.append(self.index(base, dimension, index))
+                continue
+            extent, size = self.slice(base, dimension, index)
+            parts.append(extent)
+            shape.append(size)
+        type = base.value.array
+        layout = Layout.UNALIGNED if type.layout is Layout.UNALIGNED else Layout.STRIDED
+        if type.layout is Layout.C and keeps_rows(expression.indices):
+            layout = Layout.C
+        result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span, base.name)
+        site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
+        self.emit(typed.View(span, result, base.value, tuple(parts), site))
+        return Array(result, base.name, tuple(shape), base.base, base.may)
+
+    def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
+        """One slice as an extent, and its size."""
+        span = index.span
+        step = self.check(index.step) if index.step is not None else Number(1, None)
+        if not (isinstance(step, Number) and isinstance(step.value, int)) or step.value < 1:
+            self.refuse(
+                "L0216",
+                "a slice's step must be a positive compile-time integer",
+                span,
+                "in this slice",
+                fix="index x[n - 1 - i] to walk backwards",
+            )
+        whole = base.shape[dimension]
+        bounds: list[tuple[Entity, Value]] = []
+        for part, default in ((index.lower, Number(0, None)), (index.upper, whole)):
+            entity = self.check(part) if part is not None else default
+            if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
+                self.refuse(
+                    "L0214",
+                    f"the slice bound {entity.value} is negative; in kernels bounds do not count from the end",
+                    span,
+                    "negative",
+                    fix=f"write n - {-entity.value}",
+                )
+            bounds.append((entity, self.to_index(entity, span, "a slice bound")))
+        (lower, low), (upper, high) = bounds
+        extent = Extent(low, high, self.constant(step.value, INDEX, span))
+        if isinstance(lower, Number) and lower.value == 0 and step.value == 1:
+            return extent, upper if isinstance(upper, Number) else Scalar(high)
+        length = self.operate("-", Scalar(high) if isinstance(upper, Scalar) else upper, lower, span)
+        if step.value != 1:
+            length = self.operate("//", self.operate("+", length, Number(step.value - 1, None), span), step, span)
+        assert isinstance(length, Number | Scalar)
+        return extent, length
+
+    def reshape(self, array: Array, sizes: list[Entity], span: Span) -> Array:
+        """`x.reshape(n, m)`: a borrow of the same memory."""
+        self.host_only("reshape", span, "borrow the reshaped array before the loop")
+        if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
+            sizes = list(sizes[0].items)
+        shape, values = self.sizes(sizes, span, "reshape")
+        type = array.value.array
+        layout = (
+            type.layout if type.layout is Layout.C else Layout.UNALIGNED if type.layout is Layout.UNALIGNED else Layout.STRIDED
+        )
+        result = self.new_value(array_type(type.element, len(values), type.borrow, layout), span, array.name)
+        shape_site = self.site(
+            "shape", span, array=array.name, text=f"reshape of {array.name}: the number of elements must stay the same"
+        )
+        view_site = self.site("view", span, array=array.name)
+        self.emit(typed.Reshape(span, result, array.value, values, shape_site, view_site))
+        return Array(result, array.name, shape, array.base, array.may)
+
+    def sizes(self, entities: list[Entity], span: Span, what: str) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
+        """Sizes of a new array, as entities and as values."""
+        if not 1 <= len(entities) <= MAX_DIMENSIONS:
+            self.refuse("L0217", f"{what} takes 1 to {MAX_DIMENSIONS} sizes, not {len(entities)}", span, f"{len(entities)} sizes")
+        shape: list[Number | Scalar] = []
+        values: list[Value] = []
+        for entity in entities:
+            if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
+                self.refuse(
+                    "L0217",
+                    f"the size {entity.value} is negative",
+                    span,
+                    "a size is 0 or more",
+                    fix="say each size (there is no -1)",
+                )
+            value = self.to_index(entity, span, "a size")
+            values.append(value)
+            shape.append(entity if isinstance(entity, Number) else Scalar(value))
+        return tuple(shape), tuple(values)
+
+    def allocate(self, name: str, arguments: list[Entity], span: Span) -> Array:
+        """`lend.empty(f64, n, m)` and `lend.zeros`."""
+        self.host_only(f"lend.{name}", span, "allocate before the loop, or use lend.local(T, 4) for a small private array")
+        element, sizes = self.element_and_sizes(name, arguments, span)
+        shape, values = self.sizes(sizes, span, f"lend.{name}")
+        result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
+        extent, memory = self.site("extent", span), self.site("memory", span)
+        self.emit(typed.Allocate(span, result, values, extent, memory))
+        return Array(result, f"lend.{name}(...)", shape, result, frozenset((result,)))
+
+    def local(self, arguments: list[Entity], span: Span) -> Array:
+        """`lend.local(f32, 4)`."""
+        element, sizes = self.element_and_sizes("local", arguments, span)
+        constant: list[int] = []
+        for size in sizes:
+            if not (isinstance(size, Number) and isinstance(size.value, int) and size.value >= 0):
+                self.refuse(
+                    "L0217",
+                    "the sizes of lend.local must be known at compile time",
+                    span,
+                    "not a compile-time integer",
+                    fix="make it a comptime[int] parameter, or use lend.empty at host level",
+                )
+            constant.append(int(size.value))
+        self.sizes(sizes, span, "lend.local")
+        result = self.new_value(array_type(element, len(constant), Borrow.OWNED, Layout.C), span)
+        self.emit(typed.Local(span, result, tuple(constant)))
+        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result, frozenset((result,)))
+
+    def element_and_sizes(self, name: str, arguments: list[Entity], span: Span) -> tuple[ScalarType | StructType, list[Entity]]:
+        """The element type and the sizes of a new array."""
+        first = arguments[0] if arguments else None
+        element = self.type_of(first) if isinstance(first, Python) else None
+        if element is None:
+            self.refuse(
+                "L0217", f"lend.{name} begins with an element type", span, "no element type", fix=f"write lend.{name}(f64, n)"
+            )
+        sizes = arguments[1:]
+        if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
+            sizes = list(sizes[0].items)
+        return element, sizes
+
+    def type_of(self, entity: Python) -> ScalarType | StructType | None:
+        """The element type that a Python object stands for."""
+        if isinstance(entity.object, ScalarType):
+            return entity.object
+        return struct_type(entity.object)
+
+    def host_only(self, what: str, span: Span, fix: str) -> None:
+        """Refuse what only the host level can do."""
+        if self.in_grid:
+            self.refuse("L0401", f"{what} inside a parallel loop", span, "only outside parallel loops", fix=fix)
+
+    # ---------------------------------------------------------------------------------------------------------- attributes
+
+    def array_attribute(self, array: Array, name: str, span: Span) -> Entity:
+        """`x.shape`, `x.size`, `x.ndim`, `x.dtype`."""
+        match name:
+            case "shape":
+                return TupleOf(array.shape)
+            case "ndim":
+                return Number(len(array.shape), None)
+            case "size":
+                size: Entity = array.shape[0]
+                for more in array.shape[1:]:
+                    size = self.operate("*", size, more, span)
+                return size
+            case "dtype":
+                element = array.value.array.element
+                return Python(element if isinstance(element, ScalarType) else element.python_class)
+            case _:
+                known = "shape, ndim, size, dtype, reshape(...)"
+                self.refuse(
+                    "L0215",
+                    f"arrays in kernels have no attribute {name}",
+                    span,
+                    f"they have {known}",
+                    fix="write the loop over elements",
+                )
+
+    # ------------------------------------------------------------------------------------------------------------ writing
+
+    def require_writable(self, array: Array, span: Span) -> None:
+        """Refuse a store through a `Ref`."""
+        if not array.value.array.borrow.writable:
+            self.refuse(
+                "L0218", f"{array.name} is borrowed as Ref: it can only be read", span, "this would write to it",
+                fix=f"borrow it as Mut in the signature: {array.name}: Mut[...]",
+            )  # fmt: skip
+
+    def store(
+        self, array: Array, indices: tuple[Value, ...], path: tuple[int, ...], type: Any, value: Entity, span: Span
+    ) -> None:
+        """Store a scalar or, field by field, a record."""
+        if isinstance(type, StructType):
+            value = self.settle(value)
+            if not isinstance(value, Record) or value.type is not type:
+                self.refuse(
+                    "L0219",
+                    f"{array.name} holds {type}, not {self.describe(value)}",
+                    span,
+                    f"this is {self.describe(value)}",
+                    fix=f"build one: {type}(...)",
+                )
+            for position, (item, (_, member)) in enumerate(zip(value.items, type.fields, strict=True)):
+                self.store(array, indices, (*path, position), member, item, span)
+            return
+        converted = self.convert(value, type, span, f"stored in {array.name}")
+        self.emit(typed.Store(span, array.value, indices, path, converted, self.bounds_site(array, "write", span)))
+
+
+def element_at(element: ScalarType | StructType, path: tuple[int, ...]) -> ScalarType:
+    """The scalar type that `path` leads to."""
+    for position in path:
+        assert isinstance(element, StructType)
+        element = element.fields[position][1]
+    assert isinstance(element, ScalarType)
+    return element
+
+
+def keeps_rows(indices: tuple[syntax.Expr | syntax.Slice, ...]) -> bool:
+    """Whether a view of a row-major array without gaps has no gaps: indices, then one unit slice, then whole dimensions."""
+    seen = False
+    for index in indices:
+        if not isinstance(index, syntax.Slice):
+            if seen:
+                return False
+        elif index.step is not None or (seen and (index.lower is not None or index.upper is not None)):
+            return False
+        else:
+            seen = True
+    return True

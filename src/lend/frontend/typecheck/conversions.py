@@ -1,0 +1,342 @@
+"""Implicit and explicit conversions between scalar types.
+
+Does: join types, convert values where nothing is lost, refuse with the cast to write where something could be.
+Does not: know operators.
+Invariants: what `convert` accepts loses nothing, literals aside, which must fit.
+
+The table: an integer literal joins with any number, a float literal with any float (and with an integer to f64); two types join if one
+of them holds every value of the other (`language.types.widens`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.emitter import Emitter, Refused
+from lend.frontend.typecheck.entities import (
+    Array,
+    Conflict,
+    Element,
+    Entity,
+    Function,
+    Method,
+    Missing,
+    Number,
+    Poison,
+    Python,
+    Record,
+    Reducing,
+    Scalar,
+    TupleOf,
+)
+from lend.ir import typed
+from lend.ir.typed import Value
+from lend.language import arithmetic
+from lend.language.types import (
+    BF16,
+    BOOL_,
+    COMPLEX64,
+    COMPLEX128,
+    F16,
+    F32,
+    F64,
+    I64,
+    INDEX,
+    PART,
+    ElementType,
+    ScalarType,
+    StructType,
+    widens,
+)
+
+
+def shown(type: ScalarType | None, value: Any = None) -> str:
+    """A type's name in messages."""
+    if type is None:
+        return f"the literal {value}" if value is not None else "a literal"
+    return "i64" if type is INDEX else type.name
+
+
+def literal_default(value: Any) -> ScalarType:
+    """The type a literal has where nothing else says one."""
+    if isinstance(value, bool):
+        return BOOL_
+    if isinstance(value, int):
+        return I64
+    return F64 if isinstance(value, float) else COMPLEX128
+
+
+class Conversions(Emitter):
+    """Types of entities, joins, conversions."""
+
+    # ----------------------------------------------------------------------------------------------- what an entity is
+
+    def describe(self, entity: Entity) -> str:
+        """An entity in words, for messages."""
+        match entity:
+            case Number():
+                return shown(entity.type, entity.value)
+            case Scalar():
+                return "a literal" if entity.literals is not None else f"{shown(entity.value.scalar)}"
+            case Array():
+                return f"an array of {len(entity.shape)} dimension{'s' if len(entity.shape) > 1 else ''}"
+            case Element() | Record():
+                return f"a {entity.type.name}"
+            case TupleOf():
+                return f"a tuple of {len(entity.items)}"
+            case Function():
+                return "a function"
+            case Python():
+                return "None" if entity.object is None else f"the Python object {entity.object!r}"
+            case Method():
+                return f"the method {entity.name}"
+            case Reducing():
+                return "a reduction variable"
+            case Missing() | Conflict() | Poison():
+                return "a value that is not known"
+
+    def number(self, entity: Entity, span: Span, what: str = "a number") -> Number | Scalar:
+        """The entity as a scalar; anything else is refused."""
+        if isinstance(entity, Number | Scalar):
+            return entity
+        if isinstance(entity, Poison):
+            raise Refused
+        fix = None
+        if isinstance(entity, Array):
+            fix = f"kernels work on elements: write {entity.name}[{', '.join('ijklmn'[: len(entity.shape)])}] inside a loop"
+        elif isinstance(entity, Element | Record):
+            fix = f"use one of its fields: {', '.join(name for name, _ in entity.type.fields)}"
+        elif isinstance(entity, Function | Method) or (isinstance(entity, Python) and callable(entity.object)):
+            fix = "call it: add parentheses and arguments"
+        self.refuse(
+            "L0208", f"{what} is needed here, not {self.describe(entity)}", span, f"this is {self.describe(entity)}", fix=fix
+        )
+
+    def scalar_type(self, entity: Number | Scalar) -> ScalarType | None:
+        """The type of a scalar entity, None for literals."""
+        if isinstance(entity, Number):
+            return entity.type
+        return None if entity.literals is not None else entity.value.scalar
+
+    def sample(self, entity: Number | Scalar) -> Any:
+        """A Python value of the literal's kind."""
+        if isinstance(entity, Number):
+            return entity.value
+        assert entity.literals is not None
+        return next((v for v in entity.literals if isinstance(v, float)), next(iter(entity.literals)))
+
+    # ------------------------------------------------------------------------------------------------------------ joins
+
+    def join(self, a: Number | Scalar, b: Number | Scalar) -> ScalarType | None:
+        """The type both become, or None if there is none. Two literals join to their default type."""
+        ta, tb = self.scalar_type(a), self.scalar_type(b)
+        if ta is None and tb is None:
+            pair = {literal_default(self.sample(a)), literal_default(self.sample(b))}
+            return max(pair, key=[BOOL_, I64, F64, COMPLEX128].index)
+        if ta is None:
+            return self.join_literal(self.sample(a), tb)
+        if tb is None:
+            return self.join_literal(self.sample(b), ta)
+        return join_types(ta, tb)
+
+    def join_literal(self, literal: Any, type: ScalarType | None) -> ScalarType | None:
+        """The type a literal and a value of `type` become."""
+        assert type is not None
+        if isinstance(literal, int):
+            return I64 if type.kind == "bool" else type
+        if isinstance(literal, float):
+            if type.kind in ("float", "complex"):
+                return type
+            return F64 if widens(type, F64) else None
+        if type.kind == "complex":
+            return type
+        if type.is_float:
+            return COMPLEX128 if type is F64 else COMPLEX64
+        return COMPLEX128 if widens(type, F64) else None
+
+    def join_or_refuse(self, a: Number | Scalar, b: Number | Scalar, span: Span, operation: str) -> ScalarType:
+        """The joined type; refused, with the cast to write, if something could be lost."""
+        joined = self.join(a, b)
+        if joined is not None:
+            return joined
+        left, right = shown(self.scalar_type(a), self.sample_text(a)), shown(self.scalar_type(b), self.sample_text(b))
+        self.refuse(
+            "L0204",
+            f"{operation} of {left} and {right}: neither type holds all values of the other",
+            span,
+            f"{left} and {right} meet here",
+            fix=self.cast_hint(self.scalar_type(a), self.scalar_type(b)),
+        )
+
+    def sample_text(self, entity: Number | Scalar) -> Any:
+        """The literal's text, for messages."""
+        return self.sample(entity) if self.scalar_type(entity) is None else None
+
+    def cast_hint(self, a: ScalarType | None, b: ScalarType | None) -> str:
+        """Which cast to write so that two types meet."""
+        if a is None or b is None:
+            known = a or b
+            return f"say which type you want: f64(...) around the {shown(known)} value accepts the rounding"
+        if a.is_float or b.is_float:
+            floating = a if a.is_float else b
+            if floating in (F32, F16, BF16):
+                return f"write {floating.name}(...) around the {shown(b if floating is a else a)} value, or f64(...) around both"
+            return f"write {floating.name}(...) around the {shown(b if floating is a else a)} value: it may round"
+        wide = max(a, b, key=lambda t: t.bits)
+        if a.bits == b.bits == 64:
+            return f"write i64(...) around the {'u64' if a.kind == 'uint' or b.kind == 'uint' else 'other'} value (it wraps beyond 2**63 - 1)"
+        if wide.bits < 64:
+            return f"write i{wide.bits * 2}(...) around both"
+        return f"write {shown(wide)}(...) around the {shown(a if wide is b else b)} value (it wraps)"
+
+    # ------------------------------------------------------------------------------------------------------ conversions
+
+    def fits(self, literal: Any, type: ScalarType) -> bool:
+        """Whether a literal may become `type`: integers in range, floats into floats, complex into complex."""
+        if type.kind == "bool":
+            return isinstance(literal, bool)
+        if isinstance(literal, int):
+            if type.is_integer:
+                return type.minimum <= literal <= type.maximum
+            return self.literal_finite(literal, type)
+        if isinstance(literal, float):
+            return type.kind in ("float", "complex") and self.literal_finite(literal, type)
+        return type.kind == "complex"
+
+    def literal_finite(self, literal: int | float, type: ScalarType) -> bool:
+        """Whether a finite literal stays finite as `type`."""
+        try:
+            as_float = float(literal)
+        except OverflowError:
+            return False
+        part = PART.get(type, type)
+        return not math.isfinite(as_float) or math.isfinite(float(arithmetic.cast(part, as_float)))
+
+    def convert(self, entity: Entity, type: ScalarType, span: Span, what: str) -> Value:
+        """The value as `type`, where that loses nothing; `what` names the place ("an argument", "the array y")."""
+        scalar = self.number(entity, span)
+        if isinstance(scalar, Number):
+            if scalar.type is None:
+                self.require_fit(scalar.value, type, span, what)
+                return self.constant(arithmetic.cast(type, scalar.value), type, span)
+            if widens(scalar.type, type):
+                return self.constant(arithmetic.cast(type, scalar.value), type, span)
+            self.refuse_lossy(scalar.type, type, span, what)
+        if scalar.literals is not None:
+            for literal in scalar.literals:
+                self.require_fit(literal, type, span, what)
+            return self.cast_value(scalar.value, type, span)
+        if not widens(scalar.value.scalar, type):
+            self.refuse_lossy(scalar.value.scalar, type, span, what)
+        return self.cast_value(scalar.value, type, span)
+
+    def require_fit(self, literal: Any, type: ScalarType, span: Span, what: str) -> None:
+        """Refuse a literal that is not a value of `type`."""
+        if self.fits(literal, type):
+            return
+        if isinstance(literal, int) and not isinstance(literal, bool) and type.is_integer:
+            limits = f"{shown(type)} holds {type.minimum} to {type.maximum}"
+            self.refuse(
+                "L0206", f"the literal {literal} does not fit in {shown(type)} ({what})", span, limits, fix="use a wider type"
+            )
+        self.refuse(
+            "L0205", f"the literal {literal} is not a value of {shown(type)} ({what})", span, f"{shown(type)} is needed here",
+            fix=f"write {shown(type)}({literal}) to convert it" if type.kind != "bool" else "write True or False, or a comparison",
+        )  # fmt: skip
+
+    def refuse_lossy(self, source: ScalarType, target: ScalarType, span: Span, what: str) -> None:
+        """Refuse an implicit conversion that could lose something."""
+        if source.kind == "complex":
+            fix = "take its .real or .imag, or abs(...)"
+        else:
+            fix = f"write {shown(target)}(...) to convert it"
+        self.refuse(
+            "L0205",
+            f"{shown(source)} cannot become {shown(target)} without a cast ({what})",
+            span,
+            f"this is {shown(source)}, {shown(target)} is needed",
+            fix=fix,
+        )
+
+    def cast_value(self, value: Value, type: ScalarType, span: Span) -> Value:
+        """Emit a cast unless the value has that type already."""
+        if value.type is type:
+            return value
+        result = self.new_value(type, span, value.name)
+        self.emit(typed.Cast(span, result, value))
+        return result
+
+    def cast(self, entity: Number | Scalar, type: ScalarType, span: Span) -> Number | Scalar:
+        """An explicit cast, such as `i32(x)`."""
+        if isinstance(entity, Number):
+            if isinstance(entity.value, complex) and type.kind != "complex" and type.kind != "bool":
+                self.refuse(
+                    "L0205",
+                    f"a complex number cannot become {shown(type)}",
+                    span,
+                    "this is complex",
+                    fix="take its .real or .imag",
+                )
+            return Number(arithmetic.cast(type, entity.value), type)
+        source = entity.value.scalar
+        if source.kind == "complex" and type.kind not in ("complex", "bool"):
+            self.refuse(
+                "L0205", f"a complex number cannot become {shown(type)}", span, "this is complex", fix="take its .real or .imag"
+            )
+        return Scalar(self.cast_value(entity.value, type, span))
+
+    def materialise(self, entity: Entity, span: Span, type: ScalarType | None = None) -> Value:
+        """A run-time value: literals take `type`, or their default."""
+        scalar = self.number(entity, span)
+        if isinstance(scalar, Scalar):
+            return scalar.value if type is None else self.convert(scalar, type, span, "here")
+        target = type or scalar.type or literal_default(scalar.value)
+        return self.convert(scalar, target, span, "here")
+
+    def truth(self, entity: Entity, span: Span) -> Number | Scalar:
+        """The entity as a condition: a bool constant or a `bool_` value. Numbers are true when not zero, as in Python."""
+        if isinstance(entity, Python):
+            return Number(bool(entity.object), BOOL_)
+        if isinstance(entity, TupleOf):
+            return Number(bool(entity.items), BOOL_)
+        scalar = self.number(entity, span, "a condition")
+        if isinstance(scalar, Number):
+            return Number(bool(scalar.value), BOOL_)
+        return Scalar(self.cast_value(scalar.value, BOOL_, span))
+
+    def to_index(self, entity: Entity, span: Span, what: str) -> Value:
+        """An integer for a subscript, a size or a loop bound, as INDEX or I64."""
+        scalar = self.number(entity, span, what)
+        type = self.scalar_type(scalar)
+        if type is None and isinstance(scalar, Number) and isinstance(scalar.value, int):
+            self.require_fit(scalar.value, I64, span, what)
+            return self.constant(scalar.value, INDEX, span)
+        if type is None and isinstance(scalar, Scalar) and scalar.value.scalar is I64:
+            return scalar.value
+        if type is None or not type.is_integer:
+            named = shown(type, self.sample_text(scalar))
+            fix = "write i64(...) to truncate it" if type is None or type.is_float else "write an integer"
+            self.refuse("L0207", f"{what} must be an integer, not {named}", span, f"this is {named}", fix=fix)
+        if isinstance(scalar, Number):
+            self.require_fit(scalar.value, I64, span, what)
+            return self.constant(scalar.value, INDEX, span)
+        if type in (INDEX, I64):
+            return scalar.value
+        return self.cast_value(scalar.value, I64, span)
+
+    # ---------------------------------------------------------------------------------------------------------- records
+
+    def field_default(self, type: ElementType, span: Span) -> Entity:
+        """Zero, of any element type."""
+        if isinstance(type, StructType):
+            return Record(type, tuple(self.field_default(member, span) for _, member in type.fields))
+        return Number(arithmetic.cast(type, 0), type)
+
+
+def join_types(a: ScalarType, b: ScalarType) -> ScalarType | None:
+    """The one of two types that holds every value of the other."""
+    if widens(a, b):
+        return b
+    return a if widens(b, a) else None

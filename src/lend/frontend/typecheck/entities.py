@@ -1,0 +1,151 @@
+"""What a name or an expression can be while a kernel is checked.
+
+Does: define the entities.  Does not: convert or emit.
+Invariants: entities are frozen; tuples and records exist only here, the typed tree has their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lend.diagnostics.spans import Span
+from lend.ir import syntax
+from lend.ir.typed import Value
+from lend.language.types import ScalarType, StructType
+
+if TYPE_CHECKING:
+    from lend.frontend.capture import Captured
+
+
+@dataclass(frozen=True, eq=False)
+class Number:
+    """A number known at compile time. `type` None: a literal, which takes the type of what it meets."""
+
+    value: Any
+    type: ScalarType | None
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar:
+    """A run-time scalar. `literals`: it is one of these literals and still takes the type of what it meets."""
+
+    value: Value
+    literals: frozenset[int | float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """An array or a view of one.
+
+    `shape` are its sizes as entities; `base` is the array it is a view of (itself if none); `may` are the roots (arguments,
+    temporaries) whose memory it may be.
+    """
+
+    value: Value
+    name: str
+    shape: tuple[Number | Scalar, ...]
+    base: Value
+    may: frozenset[Value]
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """An element that is a record (or one within it): a place to read fields from or write to."""
+
+    array: Array
+    indices: tuple[Value, ...]
+    path: tuple[int, ...]
+    type: StructType
+    span: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A record by value: its fields in order."""
+
+    type: StructType
+    items: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TupleOf:
+    """A tuple."""
+
+    items: tuple[Entity, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function to inline: from Python (`captured`) or written inside the kernel (`outer` are the names it sees)."""
+
+    function: syntax.Function
+    captured: Captured
+    outer: Mapping[str, Entity] | None = None
+    identity: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Python:
+    """A Python object known at compile time: a module, a type, a function of the language, a string, None."""
+
+    object: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """`receiver.name`, not yet called."""
+
+    receiver: Array | Scalar | Number
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Reducing:
+    """A reduction variable inside its parallel loop: only its operator may touch it. `current` is this iteration's part."""
+
+    name: str
+    operator: str  # a BinaryOperator
+    current: Scalar | TupleOf
+    declared: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """A name that some path leaves unassigned. `assigned`: where others assign it; `why`: words for the message."""
+
+    assigned: tuple[Span, ...] = ()
+    why: str = "not assigned on every path to here"
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """A name whose values on two paths do not fit together."""
+
+    why: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Poison:
+    """The result of something already refused; reading it says nothing more."""
+
+
+Entity = (
+    Number | Scalar | Array | Element | Record | TupleOf | Function | Python | Method | Reducing | Missing | Conflict | Poison
+)
+
+
+@dataclass
+class Frame:
+    """The function being checked: its names, and the names of its enclosing kernel's sizes."""
+
+    name: str
+    captured: Captured
+    names: dict[str, Entity]
+    local_names: frozenset[str]
+    outer: Mapping[str, Entity] | None = None
+    sizes: dict[Any, Number | Scalar] = field(default_factory=dict[Any, "Number | Scalar"])
+    calls: tuple[Span, ...] = ()
+    identity: Any = None

@@ -1,0 +1,378 @@
+"""Expressions: names, captured Python values, operators with control flow, conditional expressions.
+
+Does: the entity of each kind of expression but calls.  Does not: statements.
+Invariants: an operand is evaluated once, left to right; the right side of `and`/`or` and the arms of a conditional expression only when
+Python would evaluate them.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.spans import Span
+from lend.frontend.capture import capture
+from lend.frontend.parse import parse_function
+from lend.frontend.typecheck.arrays import Arrays
+from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
+from lend.frontend.typecheck.entities import (
+    Array,
+    Conflict,
+    Element,
+    Entity,
+    Function,
+    Method,
+    Missing,
+    Number,
+    Poison,
+    Python,
+    Record,
+    Reducing,
+    Scalar,
+    TupleOf,
+)
+from lend.ir import syntax, typed
+from lend.language.dims import Dim, DimType, SizeExpression
+from lend.language.intrinsics import DeviceFunction
+from lend.language.structs import struct_type
+from lend.language.types import BOOL_, COMPLEX64, COMPLEX128, F16, F32, F64, PART, SCALARS, ScalarType, StructType
+
+_NUMPY_SCALARS: dict[Any, ScalarType] = {
+    np.bool_: BOOL_, np.float16: F16, np.float32: F32, np.float64: F64, np.complex64: COMPLEX64, np.complex128: COMPLEX128,
+    **{np.dtype(f"{kind}{bits // 8}").type: next(t for t in SCALARS if t.name == f"{kind}{bits}")
+       for kind in "iu" for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+_BUILTIN_TYPES: dict[Any, str] = {bool: "bool_", int: "i64", float: "f64", complex: "complex128"}
+
+
+def numpy_scalar_type(object: Any) -> ScalarType | None:
+    """The scalar type a NumPy scalar class stands for."""
+    try:
+        return _NUMPY_SCALARS.get(object)
+    except TypeError:
+        return None
+
+
+class Expressions(Arrays):
+    """Typing of expressions."""
+
+    def check(self, expression: syntax.Expr) -> Entity:
+        """The entity of an expression."""
+        match expression:
+            case syntax.Name():
+                return self.name(expression)
+            case syntax.Literal():
+                return self.literal(expression.value)
+            case syntax.Unary():
+                return self.negate(expression.op, self.check(expression.operand), expression.span)
+            case syntax.Binary():
+                left = self.settle(self.check(expression.left))
+                return self.operate(expression.op, left, self.settle(self.check(expression.right)), expression.span)
+            case syntax.Compare():
+                return self.chain(expression)
+            case syntax.BoolOp():
+                return self.bool_op(expression.op, list(expression.values), expression.span)
+            case syntax.Conditional():
+                return self.conditional(expression)
+            case syntax.Call():
+                return self.call(expression)
+            case syntax.Attribute():
+                return self.attribute(expression)
+            case syntax.Subscript():
+                return self.subscript(expression)
+            case syntax.Tuple():
+                return TupleOf(tuple(self.settle(self.check(item)) for item in expression.items))
+            case syntax.Lambda():
+                return Function(expression.function, self.frame.captured, self.visible())
+
+    def call(self, expression: syntax.Call) -> Entity:
+        """A call (defined in `calls.py`)."""
+        raise NotImplementedError
+
+    def visible(self) -> dict[str, Entity]:
+        """The names a function written here can see."""
+        return {**(self.frame.outer or {}), **self.names}
+
+    def literal(self, value: Any) -> Entity:
+        """A literal."""
+        if isinstance(value, bool):
+            return Number(value, BOOL_)
+        if isinstance(value, int | float | complex):
+            return Number(value, None)
+        return Python(value)
+
+    # ------------------------------------------------------------------------------------------------------------- names
+
+    def name(self, expression: syntax.Name) -> Entity:
+        """A name: local, of the enclosing function, captured, or built in."""
+        name, span = expression.id, expression.span
+        frame = self.frame
+        entity = frame.names.get(name)
+        if entity is None and name in frame.local_names:
+            entity = Missing((), "read before it is assigned")
+        if entity is None and frame.outer is not None:
+            entity = frame.outer.get(name)
+        if entity is not None:
+            return self.readable(entity, name, span)
+        found, value = frame.captured.resolve(name)
+        if not found:
+            self.unit.deferred = True
+            self.refuse(
+                "L0201", f"the name {name} is not defined", span, "not found in this function, its module or Python's builtins"
+            )
+        self.depend(frame.captured.resolve, name, value)
+        return self.entity_of(value, name, span)
+
+    def depend(self, resolve: Callable[[str], tuple[bool, Any]], name: str, value: Any) -> None:
+        """Remember that the specialisation holds only while this name has this value."""
+        if not isinstance(value, types.ModuleType) and getattr(builtins, name, self) is not value:
+            self.unit.dependencies.append(Dependency(lambda: resolve(name)[1], value))
+
+    def readable(self, entity: Entity, name: str, span: Span) -> Entity:
+        """A local entity, if it may be read here."""
+        match entity:
+            case Poison():
+                raise Refused
+            case Missing():
+                labels = tuple(Label(s, "assigned here") for s in dict.fromkeys(entity.assigned))
+                fix = (
+                    f"give {name} a value before the branch or loop" if labels or entity.why.startswith("not assigned") else None
+                )
+                self.refuse("L0202", f"{name} is {entity.why}", span, f"{name} is read here", labels=labels, fix=fix)
+            case Conflict():
+                self.refuse("L0203", f"{name} has no single type: {entity.why}", span, f"{name} is read here", fix=entity.fix)
+            case Reducing():
+                self.refuse_reduction_read(entity, span)
+            case _:
+                return entity
+
+    def refuse_reduction_read(self, entity: Reducing, span: Span) -> None:
+        """A reduction variable may be touched by its operator only."""
+        op = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}.get(entity.operator, entity.operator)
+        self.refuse(
+            "L0404", f"{entity.name} is reduced by `{op}` in this parallel loop; iterations cannot see its value", span,
+            f"{entity.name} is read here", labels=(Label(entity.declared, f"reduced by `{op}` here"),),
+            fix="read it after the loop, or compute what you need from this iteration's own values",
+        )  # fmt: skip
+
+    def entity_of(self, value: Any, name: str, span: Span) -> Entity:
+        """The entity of a captured Python value."""
+        if isinstance(value, bool | np.bool_):
+            return Number(bool(value), BOOL_)
+        if isinstance(value, np.generic):
+            type = numpy_scalar_type(builtins.type(value))
+            if type is not None:
+                return Number(value.item(), type)
+        if isinstance(value, int | float | complex) and not isinstance(value, np.generic):
+            base = int if isinstance(value, int) else float if isinstance(value, float) else complex
+            return Number(base(value), None)
+        if isinstance(value, DimType | SizeExpression):
+            return self.size_entity(value, span)
+        if isinstance(value, tuple):
+            return TupleOf(tuple(self.entity_of(item, name, span) for item in value))  # pyright: ignore[reportUnknownVariableType]
+        struct = struct_type(builtins.type(value))
+        if struct is not None:
+            return self.captured_record(value, struct, name, span)
+        if isinstance(value, np.ndarray) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+            self.refuse(
+                "L0220", f"{name} is an array captured from outside the kernel", span, "kernels borrow arrays through parameters only",
+                fix=f"add a parameter {name}: Ref[f64, N]",
+            )  # fmt: skip
+        if isinstance(value, list | dict | set):
+            kind = builtins.type(value).__name__  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+            self.refuse(
+                "L0220",
+                f"{name} is a Python {kind}",
+                span,
+                f"kernels do not know {kind}s",
+                fix="capture a tuple, or pass an array as a parameter",
+            )
+        return Python(value)
+
+    def captured_record(self, value: Any, struct: StructType, name: str, span: Span) -> Record:
+        items: list[Entity] = []
+        for field, member in struct.fields:
+            inner = getattr(value, field)
+            items.append(
+                self.captured_record(inner, member, name, span)
+                if isinstance(member, StructType)
+                else Number(member(inner), member)
+            )
+        return Record(struct, tuple(items))
+
+    def size_entity(self, size: Any, span: Span) -> Entity:
+        """A size name or expression as a number."""
+        if isinstance(size, SizeExpression):
+            return self.operate(size.operator, self.size_entity(size.left, span), self.size_entity(size.right, span), span)
+        if not isinstance(size, DimType):
+            return Number(int(size), None)
+        for frame in reversed(self.frames):
+            if size in frame.sizes:
+                return frame.sizes[size]
+        if size.equals is not None:
+            return self.size_entity(size.equals, span)
+        if size is Dim:
+            self.refuse("L0221", "lend.Dim is the base of size names", span, "not a size")
+        self.refuse(
+            "L0221", f"{size.__name__} is not a size of any parameter of {self.frames[0].name}", span, "no argument says how large it is",
+            fix=f"use it in a borrow: x: Ref[f64, {size.__name__}]",
+        )  # fmt: skip
+
+    # -------------------------------------------------------------------------------------------------------- attributes
+
+    def attribute(self, expression: syntax.Attribute) -> Entity:
+        """`value.name`."""
+        base = self.check(expression.value)
+        name, span = expression.name, expression.span
+        match base:
+            case Element() | Record():
+                return self.field(base, expression)
+            case Array():
+                return Method(base, name) if name == "reshape" else self.array_attribute(base, name, span)
+            case Number() | Scalar():
+                return self.number_attribute(base, name, span)
+            case Python():
+                return self.python_attribute(base, name, span)
+            case _:
+                self.refuse("L0215", f"{self.describe(base)} has no attribute {name}", span, "no such attribute")
+
+    def number_attribute(self, base: Number | Scalar, name: str, span: Span) -> Entity:
+        """`.real`, `.imag`, `.conjugate()`."""
+        if name in ("conjugate", "conj"):
+            return Method(base, "conjugate")
+        if name in ("real", "imag"):
+            return self.part(base, name, span)
+        self.refuse("L0215", f"numbers in kernels have no attribute {name}", span, "they have real, imag and conjugate()")
+
+    def part(self, base: Number | Scalar, name: str, span: Span) -> Entity:
+        """The real or imaginary part."""
+        if isinstance(base, Number):
+            part: Any = getattr(base.value, name)
+            return Number(part, PART.get(base.type, base.type) if base.type is not None else None)
+        type = base.value.scalar
+        if type.kind != "complex":
+            return base if name == "real" else Number(type(0), type)
+        return Scalar(self.math(name, (base.value,), PART[type], span))
+
+    def python_attribute(self, base: Python, name: str, span: Span) -> Entity:
+        """An attribute of a module or of another compile-time object."""
+        object = base.object
+        if isinstance(object, ScalarType | StructType | DimType) or isinstance(object, np.ndarray):
+            self.refuse("L0215", f"{object!r} has no attribute {name} in kernels", span, "no such attribute")
+        missing = _MISSING
+        value = getattr(object, name, missing)
+        if value is missing:
+            what = f"the module {object.__name__}" if isinstance(object, types.ModuleType) else f"{object!r}"
+            self.refuse("L0215", f"{what} has no attribute {name}", span, "no such attribute")
+        if not isinstance(value, types.ModuleType):
+            self.unit.dependencies.append(Dependency(lambda: getattr(object, name, missing), value))
+        return self.entity_of(value, name, span)
+
+    # ------------------------------------------------------------------------------------------------ operators with control
+
+    def chain(self, expression: syntax.Compare) -> Entity:
+        """`a < b <= c`: each operand once, the rest only while it holds."""
+        return self.chain_from(
+            self.settle(self.check(expression.first)), list(zip(expression.ops, expression.rest, strict=True)), expression.span
+        )
+
+    def chain_from(self, left: Entity, rest: list[tuple[str, syntax.Expr]], span: Span) -> Entity:
+        (op, operand), *more = rest
+        right = self.settle(self.check(operand))
+        if op in ("is", "is not"):
+            first = self.compare_identity(op, left, right, span)
+        else:
+            first = self.operate(op, left, right, span)
+        if not more:
+            return first
+        return self.both(self.truth(first, span), lambda: self.truth(self.chain_from(right, more, span), span), span)
+
+    def compare_identity(self, op: str, left: Entity, right: Entity, span: Span) -> Entity:
+        """`is` works for what is known at compile time only."""
+        if isinstance(left, Python) and isinstance(right, Python):
+            return Number((left.object is right.object) == (op == "is"), BOOL_)
+        if isinstance(left, Python) != isinstance(right, Python):
+            return Number(op == "is not", BOOL_)
+        self.refuse(
+            "L0209", f"`{op}` compares objects, not values", span, "kernels have no object identity", fix="write `==` or `!=`"
+        )
+
+    def bool_op(self, op: str, values: list[syntax.Expr], span: Span) -> Entity:
+        """`and`, `or`: the rest is evaluated only when needed."""
+        first, *rest = values
+        left = self.truth(self.check(first), first.span)
+        if not rest:
+            return left
+        if op == "and":
+            return self.both(left, lambda: self.truth(self.bool_op(op, rest, span), span), span)
+        negated = self.truth(self.negate("not", left, span), span)
+        neither = self.both(negated, lambda: self.truth(self.negate("not", self.bool_op(op, rest, span), span), span), span)
+        return self.negate("not", neither, span)
+
+    def both(self, left: Number | Scalar, right: Callable[[], Number | Scalar], span: Span) -> Number | Scalar:
+        """`left and right()`; without a branch where the right side cannot fail or touch memory."""
+        if isinstance(left, Number):
+            return right() if left.value else Number(False, BOOL_)
+        mark = self.mark()
+        with self.region() as operations:
+            result = right()
+        if isinstance(result, Number) and not operations:
+            return left if result.value else Number(False, BOOL_)
+        if all(harmless(operation) for operation in operations):
+            self.operations.extend(operations)
+            return Scalar(self.binary("and", left.value, self.materialise(result, span), span))
+        self.rewind(mark)
+        entity = self.branch(left.value, span, right, lambda: Number(False, BOOL_))
+        return self.truth(entity, span)
+
+    def conditional(self, expression: syntax.Conditional) -> Entity:
+        """`a if test else b`: one arm is evaluated."""
+        test = self.truth(self.check(expression.test), expression.test.span)
+        if isinstance(test, Number):
+            return self.check(expression.then if test.value else expression.orelse)
+        result = self.branch(
+            test.value, expression.span,
+            lambda: self.settle(self.check(expression.then)), lambda: self.settle(self.check(expression.orelse)),
+        )  # fmt: skip
+        if isinstance(result, Conflict):
+            self.refuse(
+                "L0203", f"the two arms have no single type: {result.why}", expression.span, "in this expression", fix=result.fix
+            )
+        if isinstance(result, Poison | Missing):
+            raise Refused
+        return result
+
+    # --------------------------------------------------------------------------------------------------------- functions
+
+    def function_entity(self, python: Any, span: Span) -> Function:
+        """A Python function, ready to be inlined. Its own errors are reported with its own lines."""
+        target = python.python if isinstance(python, DeviceFunction) else python
+        captured = capture(target)
+        function, diagnostics = parse_function(captured)
+        if diagnostics:
+            for diagnostic in diagnostics:
+                self.report(Refused(diagnostic))
+            raise Refused
+        return Function(function, captured, identity=target)
+
+
+def harmless(operation: typed.Operation) -> bool:
+    """Whether an operation can run when Python would not run it: no memory, no fault, no loop."""
+    match operation:
+        case typed.Constant() | typed.Unary() | typed.Math() | typed.Cast() | typed.Size():
+            return True
+        case typed.Binary():
+            return operation.site is None
+        case _:
+            return False
+
+
+_MISSING = object()
+
+__all__ = ["Expressions", "numpy_scalar_type", "region_of"]

@@ -1,0 +1,398 @@
+"""Where paths meet: branches of an `if`, iterations of a loop.
+
+Does: find the form that values of several paths share, make region parameters of it and bring values into it.
+Does not: know statements.
+Invariants: a form says all that the code after the merge may know; `conform` emits into the path it is called in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.conversions import Conversions, join_types, literal_default, shown
+from lend.frontend.typecheck.emitter import region_of
+from lend.frontend.typecheck.entities import (
+    Array,
+    Conflict,
+    Element,
+    Entity,
+    Missing,
+    Number,
+    Poison,
+    Record,
+    Reducing,
+    Scalar,
+    TupleOf,
+)
+from lend.ir import typed
+from lend.ir.typed import Operation, Value
+from lend.language import arithmetic
+from lend.language.types import BOOL_, COMPLEX128, F64, I64, INDEX, Layout, ScalarType, StructType, array_type
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same compile-time entity on every path; nothing is carried."""
+
+    entity: Entity
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A scalar of a type."""
+
+    type: ScalarType
+
+
+@dataclass(frozen=True)
+class Weak:
+    """One of several literals, carried as I64 or F64."""
+
+    literals: frozenset[int | float]
+
+    @property
+    def type(self) -> ScalarType:
+        """What it is carried as."""
+        return F64 if any(isinstance(v, float) for v in self.literals) else I64
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A tuple or (with `type`) a record."""
+
+    items: tuple[Form, ...]
+    type: StructType | None
+
+
+@dataclass(frozen=True)
+class Lent:
+    """An array: its type, what it may be, its sizes if they are the same entities on every path."""
+
+    type: typed.ArrayType
+    may: frozenset[Value]
+    shape: tuple[Number | Scalar, ...] | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A reduction variable."""
+
+    entity: Reducing
+    current: Form
+
+
+@dataclass(frozen=True)
+class Gone:
+    """No value that may be read: Missing, Conflict or Poison."""
+
+    entity: Missing | Conflict | Poison
+
+
+Form = Fixed | Strong | Weak | Parts | Lent | Reduced | Gone
+
+MAX_LITERALS = 8
+
+
+class Merging(Conversions):
+    """Merges of entities over control flow."""
+
+    # ------------------------------------------------------------------------------------------------------------ forms
+
+    def form(self, entity: Entity, *, constant: bool = False) -> Form:
+        """The form of one entity; with `constant`, numbers stay compile-time values."""
+        match entity:
+            case Number():
+                if constant:
+                    return Fixed(entity)
+                if entity.type is not None:
+                    return Strong(entity.type)
+                if isinstance(entity.value, complex):
+                    return Strong(COMPLEX128)
+                return Weak(frozenset((entity.value,)))
+            case Scalar():
+                return Weak(entity.literals) if entity.literals is not None else Strong(entity.value.scalar)
+            case TupleOf():
+                return Parts(tuple(self.form(item, constant=constant) for item in entity.items), None)
+            case Record():
+                return Parts(tuple(self.form(item, constant=constant) for item in entity.items), entity.type)
+            case Element():
+                return self.form(self.load_record(entity))
+            case Array():
+                return Lent(entity.value.array, entity.may, entity.shape, entity.name)
+            case Reducing():
+                return Reduced(entity, self.form(entity.current))
+            case Missing() | Conflict() | Poison():
+                return Gone(entity)
+            case _:
+                return Fixed(entity)
+
+    def load_record(self, element: Element) -> Entity:
+        """The whole record at a place (defined in `arrays.py`)."""
+        raise NotImplementedError
+
+    def join_forms(self, a: Form, b: Form) -> Form:
+        """The form that holds values of both."""
+        if a == b:
+            return a
+        if isinstance(a, Gone) or isinstance(b, Gone):
+            return self.join_gone(a, b)
+        if isinstance(a, Fixed) and isinstance(b, Fixed):
+            same = same_fixed(a.entity, b.entity)
+            if same:
+                return a
+        a, b = self.loosen(a), self.loosen(b)
+        match a, b:
+            case Weak(), Weak():
+                both = a.literals | b.literals
+                return Weak(both) if len(both) <= MAX_LITERALS else Strong(Weak(both).type)
+            case (Weak(), Strong()) | (Strong(), Weak()):
+                weak, strong = (a, b) if isinstance(a, Weak) else (b, a)
+                assert isinstance(weak, Weak) and isinstance(strong, Strong)
+                literal = next((v for v in weak.literals if isinstance(v, float)), next(iter(weak.literals)))
+                joined = self.join_literal(literal, strong.type)
+                unfit = next((v for v in weak.literals if joined is not None and not self.fits(v, joined)), None)
+                if joined is None or unfit is not None:
+                    return Gone(
+                        Conflict(
+                            f"it is the literal {literal if unfit is None else unfit} on one path and {shown(strong.type)} on another"
+                        )
+                    )
+                return Strong(joined)
+            case Strong(), Strong():
+                joined = join_types(a.type, b.type)
+                if joined is None:
+                    why = f"it is {shown(a.type)} on one path and {shown(b.type)} on another, and neither holds the other"
+                    return Gone(Conflict(why, self.cast_hint(a.type, b.type)))
+                return Strong(joined)
+            case Parts(), Parts() if len(a.items) == len(b.items) and a.type is b.type:
+                return Parts(tuple(map(self.join_forms, a.items, b.items)), a.type)
+            case Lent(), Lent():
+                return self.join_arrays(a, b)
+            case Reduced(), Reduced() if a.entity.name == b.entity.name:
+                return Reduced(a.entity, self.join_forms(a.current, b.current))
+            case _:
+                return Gone(Conflict("it is one kind of thing on one path and another kind on another"))
+
+    def loosen(self, form: Form) -> Form:
+        """A compile-time number or tuple as a run-time form."""
+        if isinstance(form, Fixed) and isinstance(form.entity, Number | TupleOf | Record):
+            return self.form(form.entity)
+        return form
+
+    def join_gone(self, a: Form, b: Form) -> Form:
+        spans: tuple[Span, ...] = ()
+        for form in (a, b):
+            if isinstance(form, Gone):
+                if isinstance(form.entity, Poison | Conflict):
+                    return form
+                spans += form.entity.assigned
+                why = form.entity.why
+        return Gone(Missing(spans, why))  # pyright: ignore[reportPossiblyUnboundVariable]
+
+    def join_arrays(self, a: Lent, b: Lent) -> Form:
+        x, y = a.type, b.type
+        if x.element is not y.element or x.dimensions != y.dimensions:
+            return Gone(Conflict("it is one array on one path and an array of another type on another"))
+        borrow = x.borrow if x.borrow is y.borrow or not x.borrow.writable else y.borrow
+        if x.borrow.writable and y.borrow.writable:
+            borrow = x.borrow
+        layout = x.layout if x.layout is y.layout else Layout.STRIDED
+        if Layout.UNALIGNED in (x.layout, y.layout):
+            layout = Layout.UNALIGNED
+        shape = a.shape if a.shape is not None and b.shape is not None and same_shape(a.shape, b.shape) else None
+        return Lent(array_type(x.element, x.dimensions, borrow, layout), a.may | b.may, shape, a.name)
+
+    # ------------------------------------------------------------------------------------------- values in and out of forms
+
+    def instantiate(self, form: Form, name: str | None, span: Span, values: list[Value], sizes: list[Operation]) -> Entity:
+        """An entity of this form made of fresh values, which are appended to `values`; `sizes` takes what must come first."""
+        match form:
+            case Fixed() | Gone():
+                return form.entity
+            case Strong():
+                values.append(self.new_value(form.type, span, name))
+                return Scalar(values[-1])
+            case Weak():
+                values.append(self.new_value(form.type, span, name))
+                return Scalar(values[-1], form.literals)
+            case Parts():
+                items = tuple(self.instantiate(item, name, span, values, sizes) for item in form.items)
+                return Record(form.type, items) if form.type is not None else TupleOf(items)
+            case Lent():
+                value = self.new_value(form.type, span, name)
+                values.append(value)
+                shape = form.shape
+                if shape is None:
+                    with self.into(sizes):
+                        shape = tuple(Scalar(self.size(value, k, span)) for k in range(form.type.dimensions))
+                return Array(value, form.name, shape, value, form.may)
+            case Reduced():
+                current = self.instantiate(form.current, name, span, values, sizes)
+                assert isinstance(current, Scalar | TupleOf)
+                return Reducing(form.entity.name, form.entity.operator, current, form.entity.declared)
+
+    def size(self, array: Value, dimension: int, span: Span) -> Value:
+        """Emit the size of a dimension."""
+        result = self.new_value(INDEX, span)
+        self.emit(typed.Size(span, result, array, dimension))
+        return result
+
+    def conform(self, entity: Entity, form: Form, span: Span, out: list[Value]) -> None:
+        """Append the values of `entity`, converted to the parts of `form`."""
+        match form:
+            case Fixed() | Gone():
+                return
+            case Strong() | Weak():
+                if isinstance(entity, Missing):  # the result of a function on a path that has not returned
+                    out.append(self.constant(arithmetic.cast(form.type, 0), form.type, span))
+                    return
+                scalar = self.number(entity, span)
+                if isinstance(form, Weak) and isinstance(scalar, Scalar):
+                    out.append(self.cast_value(scalar.value, form.type, span))
+                else:
+                    out.append(self.convert(scalar, form.type, span, "where paths meet"))
+            case Parts():
+                if isinstance(entity, Element):
+                    entity = self.load_record(entity)
+                items = entity.items if isinstance(entity, TupleOf | Record) else (entity,) * len(form.items)
+                for item, part in zip(items, form.items, strict=True):
+                    self.conform(item, part, span, out)
+            case Lent():
+                assert isinstance(entity, Array)
+                out.append(entity.value)
+            case Reduced():
+                assert isinstance(entity, Reducing)
+                self.conform(entity.current, form.current, span, out)
+
+    def arrays_in(self, entity: Entity) -> list[Array]:
+        """The arrays an entity holds."""
+        if isinstance(entity, Array):
+            return [entity]
+        if isinstance(entity, TupleOf | Record):
+            return [array for item in entity.items for array in self.arrays_in(item)]
+        return []
+
+    # ---------------------------------------------------------------------------------------------------------- branches
+
+    def branch(
+        self,
+        condition: Value,
+        span: Span,
+        then: Callable[[], Entity],
+        orelse: Callable[[], Entity],
+    ) -> Entity:
+        """Check two alternatives, each in its own region and copy of the names; merge names and results with an `If`."""
+        before = dict(self.names)
+        results: list[Entity] = []
+        names: list[dict[str, Entity]] = []
+        regions: list[list[Operation]] = []
+        for alternative in (then, orelse):
+            self.frame.names = dict(before)
+            with self.region() as operations:
+                results.append(alternative())
+            regions.append(operations)
+            names.append(self.frame.names)
+        self.frame.names = before
+        merged: dict[str, Entity] = {}
+        yields: tuple[list[Value], list[Value]] = ([], [])
+        values: list[Value] = []
+        sizes: list[Operation] = []
+
+        def merge(a: Entity, b: Entity, name: str | None) -> Entity:
+            if a is b:
+                return a
+            forms: list[Form] = []
+            for entity, operations in ((a, regions[0]), (b, regions[1])):
+                with self.into(operations):
+                    forms.append(self.form(entity, constant=True))
+            if name == "#result" and (isinstance(a, Missing) or isinstance(b, Missing)):
+                joined = self.loosen(forms[1] if isinstance(a, Missing) else forms[0])
+            else:
+                joined = self.join_forms(*forms)
+            for entity, operations, out in ((a, regions[0], yields[0]), (b, regions[1], yields[1])):
+                with self.into(operations):
+                    self.conform(entity, joined, span, out)
+            return self.instantiate(joined, name, span, values, sizes)
+
+        for name in dict.fromkeys((*names[0], *names[1])):
+            a = names[0].get(name, Missing())
+            b = names[1].get(name, Missing())
+            if isinstance(a, Missing) != isinstance(b, Missing) and not name.startswith("#"):
+                merged[name] = self.partly_assigned(name, a, b)
+            else:
+                merged[name] = merge(a, b, name)
+        result = merge(results[0], results[1], None)
+        self.keep_disjoint(names, merged)
+        self.names.clear()
+        self.names.update(merged)
+        if regions[0] or regions[1] or values:
+            self.emit(
+                typed.If(span, tuple(values), condition, region_of(regions[0], yields[0]), region_of(regions[1], yields[1]))
+            )
+        self.operations.extend(sizes)
+        return result
+
+    def partly_assigned(self, name: str, a: Entity, b: Entity) -> Entity:
+        """What a name is that only one branch assigns."""
+        entity, other = (b, a) if isinstance(a, Missing) else (a, b)
+        if isinstance(entity, Poison):
+            return entity
+        assert isinstance(other, Missing)
+        span = self.span_of(entity)
+        return Missing((*other.assigned, *((span,) if span is not None else ())), other.why)
+
+    def span_of(self, entity: Entity) -> Span | None:
+        """Where a value was computed, if it is one."""
+        match entity:
+            case Scalar() | Array():
+                return entity.value.span
+            case TupleOf() | Record():
+                return next((s for s in map(self.span_of, entity.items) if s is not None), None)
+            case Element():
+                return entity.span
+            case _:
+                return None
+
+    def keep_disjoint(self, paths: list[dict[str, Entity]], merged: dict[str, Entity]) -> None:
+        """Merged arrays that are disjoint on every path stay so."""
+        arrays = {name: e for name, e in merged.items() if isinstance(e, Array)}
+        for a in arrays:
+            for b in arrays:
+                if a < b and all(
+                    isinstance(p.get(a), Array) and isinstance(p.get(b), Array) and not self.overlap(p[a], p[b])  # type: ignore[arg-type]
+                    for p in paths
+                ):
+                    self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
+
+
+def same_fixed(a: Entity, b: Entity) -> bool:
+    """Whether two compile-time entities are the same."""
+    if isinstance(a, Number) and isinstance(b, Number):
+        return a.type is b.type and type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
+    if isinstance(a, TupleOf) and isinstance(b, TupleOf):
+        return len(a.items) == len(b.items) and all(map(same_fixed, a.items, b.items))
+    from lend.frontend.typecheck.entities import Function, Python
+
+    if isinstance(a, Python) and isinstance(b, Python):
+        same: Any = a.object is b.object or (isinstance(a.object, str) and a.object == b.object)
+        return bool(same)
+    if isinstance(a, Function) and isinstance(b, Function):
+        return a.identity is not None and a.identity is b.identity and a.outer is b.outer
+    return a is b
+
+
+def same_shape(a: tuple[Number | Scalar, ...], b: tuple[Number | Scalar, ...]) -> bool:
+    """Whether two shapes are the same entities."""
+    return all(
+        x is y
+        or (isinstance(x, Scalar) and isinstance(y, Scalar) and x.value is y.value)
+        or (isinstance(x, Number) and isinstance(y, Number) and x.value == y.value)
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+__all__ = ["BOOL_", "Form", "Merging", "literal_default"]

@@ -1,0 +1,456 @@
+"""Statements: assignments, branches, early exits.
+
+Does: each statement but loops.  Does not: loops (`loops.py`).
+Invariants: after a refused statement checking goes on, and the names it would have assigned are silent.
+
+Early exits become values: `continue`, `break` and `return` set flags (`#continue`, `#break`, `#return`, with `#result`), and what
+follows a statement that may set one runs under its negation. Where a branch always leaves, the rest of the block simply moves
+into the other branch.
+"""
+
+from __future__ import annotations
+
+from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.assigned import always_leaves, assigned_names, may_leave
+from lend.frontend.typecheck.calls import Calls
+from lend.frontend.typecheck.emitter import Refused
+from lend.frontend.typecheck.entities import (
+    Array,
+    Conflict,
+    Element,
+    Entity,
+    Frame,
+    Function,
+    Missing,
+    Number,
+    Poison,
+    Python,
+    Record,
+    Reducing,
+    Scalar,
+    TupleOf,
+)
+from lend.ir import syntax, typed
+from lend.ir.typed import Operation
+from lend.language import intrinsics
+from lend.language.structs import struct_type
+from lend.language.types import BOOL_, I64, ScalarType
+
+FLAGS = ("#continue", "#break", "#return")
+_FLAG_OF: dict[str, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
+
+
+class Statements(Calls):
+    """Typing of statements."""
+
+    # -------------------------------------------------------------------------------------------------------------- blocks
+
+    def check_block(self, statements: tuple[syntax.Stmt, ...]) -> None:
+        """Check statements in order; what follows a possible exit runs only where there was none."""
+        for position, statement in enumerate(statements):
+            rest = statements[position + 1 :]
+            if isinstance(statement, syntax.If) and rest and (always_leaves(statement.then) or always_leaves(statement.orelse)):
+                if always_leaves(statement.then):
+                    statement = syntax.If(statement.span, statement.test, statement.then, (*statement.orelse, *rest))
+                else:
+                    statement = syntax.If(statement.span, statement.test, (*statement.then, *rest), statement.orelse)
+                self.check_statement(statement)
+                return
+            self.check_statement(statement)
+            if isinstance(statement, syntax.Return | syntax.Break | syntax.Continue):
+                return
+            if rest and self.left(statement):
+                return self.check_rest(statement, rest)
+
+    def left(self, statement: syntax.Stmt) -> bool:
+        """Whether a statement may have left this block."""
+        return any(may_leave((statement,), kind) for kind in _FLAG_OF.values())
+
+    def check_rest(self, statement: syntax.Stmt, rest: tuple[syntax.Stmt, ...]) -> None:
+        """Check what follows a statement that may have left."""
+        stay: Entity = Number(True, BOOL_)
+        for flag, kind in _FLAG_OF.items():
+            if flag in self.names and may_leave((statement,), kind):
+                left = self.names[flag]
+                if isinstance(left, Number | Scalar):
+                    stay = self.operate("&", stay, self.negate("not", left, statement.span), statement.span)
+        if isinstance(stay, Number):
+            if stay.value:
+                self.check_block(rest)
+            return
+        assert isinstance(stay, Scalar)
+        self.branch(stay.value, statement.span, lambda: self.block_value(rest), lambda: Python(None))
+
+    def block_value(self, statements: tuple[syntax.Stmt, ...]) -> Entity:
+        """Check a block as an alternative of a branch."""
+        self.check_block(statements)
+        return Python(None)
+
+    def check_statement(self, statement: syntax.Stmt) -> None:
+        """Check one statement; a refusal is kept and its names are poisoned."""
+        try:
+            self.statement(statement)
+        except Refused as refused:
+            self.report(refused)
+            for name in assigned_names((statement,)):
+                if not isinstance(self.names.get(name), Reducing):
+                    self.names[name] = Poison()
+
+    def statement(self, statement: syntax.Stmt) -> None:
+        """One statement."""
+        match statement:
+            case syntax.Assign():
+                self.assign_statement(statement)
+            case syntax.AugAssign():
+                self.augmented(statement)
+            case syntax.AnnAssign():
+                self.annotated_assignment(statement)
+            case syntax.If():
+                self.if_statement(statement)
+            case syntax.For():
+                self.for_statement(statement)
+            case syntax.While():
+                self.while_statement(statement)
+            case syntax.Return():
+                self.return_statement(statement)
+            case syntax.Break() | syntax.Continue():
+                self.leave_loop(statement)
+            case syntax.Pass():
+                pass
+            case syntax.ExprStmt():
+                self.check(statement.value)
+            case syntax.Assert():
+                self.refuse(
+                    "L0405", "an assert that is not a contract", statement.span, "contracts stand at the top of a kernel, before the first loop",
+                    fix="move it to the top if it speaks of sizes and scalar parameters; else test it before the call",
+                )  # fmt: skip
+            case syntax.With():
+                self.with_statement(statement)
+            case syntax.FunctionDef():
+                self.names[statement.function.name] = Function(statement.function, self.frame.captured, self.visible())
+
+    def for_statement(self, statement: syntax.For) -> None:
+        """A `for` (defined in `loops.py`)."""
+        raise NotImplementedError
+
+    def while_statement(self, statement: syntax.While) -> None:
+        """A `while` (defined in `loops.py`)."""
+        raise NotImplementedError
+
+    # --------------------------------------------------------------------------------------------------------- assignments
+
+    def assign_statement(self, statement: syntax.Assign) -> None:
+        """`a = b = value`."""
+        if len(statement.targets) == 1 and isinstance(statement.targets[0], syntax.Name):
+            reducing = self.names.get(statement.targets[0].id)
+            if isinstance(reducing, Reducing):
+                return self.reduce_assign(reducing, statement)
+        value = self.settle(self.check(statement.value))
+        for target in statement.targets:
+            self.assign(target, value, statement.span)
+
+    def assign(self, target: syntax.Expr, value: Entity, span: Span) -> None:
+        """Bind one target."""
+        match target:
+            case syntax.Name():
+                self.bind_name(target, value)
+            case syntax.Tuple():
+                items = self.unpack(value, len(target.items), target.span)
+                for item, part in zip(target.items, items, strict=True):
+                    self.assign(item, part, span)
+            case syntax.Subscript():
+                self.assign_element(target, value, span)
+            case syntax.Attribute():
+                self.assign_field(target, value, span)
+            case _:
+                self.refuse("L0219", "this cannot be assigned to", target.span, "not a name, an element or a field")
+
+    def unpack(self, value: Entity, count: int, span: Span) -> tuple[Entity, ...]:
+        """The parts of a tuple for so many targets."""
+        if not isinstance(value, TupleOf):
+            self.refuse("L0219", f"{self.describe(value)} cannot be unpacked", span, f"{count} names, one value")
+        if len(value.items) != count:
+            self.refuse("L0219", f"a tuple of {len(value.items)} is unpacked into {count} names", span, f"{count} names here")
+        return value.items
+
+    def bind_name(self, target: syntax.Name, value: Entity) -> None:
+        """`name = value`: the name now means that value."""
+        old = self.names.get(target.id)
+        if isinstance(old, Reducing):
+            self.refuse_reduction_write(old, target.span)
+        if isinstance(value, Scalar) and value.value.name is None:
+            value.value.name = target.id
+        if isinstance(value, Array) and value.value.name is None:
+            value.value.name = target.id
+        if isinstance(value, Array) and value.name.startswith("lend."):
+            value = Array(value.value, target.id, value.shape, value.base, value.may)
+        self.names[target.id] = value
+
+    def assign_element(self, target: syntax.Subscript, value: Entity, span: Span) -> None:
+        """`x[i] = value`."""
+        base = self.check(target.value)
+        if isinstance(base, Element):
+            self.refuse("L0211", f"a {base.type} has no elements", target.span, "assign to one of its fields")
+        if not isinstance(base, Array):
+            if isinstance(base, TupleOf):
+                self.refuse(
+                    "L0219", "a tuple's items cannot be replaced", target.span, "tuples do not change", fix="build a new tuple"
+                )
+            self.refuse("L0219", f"{self.describe(base)} has no elements to assign", target.span, "not an array")
+        self.require_writable(base, target.span)
+        place = self.place(base, target)
+        if isinstance(place, Array):
+            self.refuse(
+                "L0227", f"a whole row or slice of {base.name} is assigned at once", target.span, "kernels assign single elements",
+                fix="write a loop over the elements",
+            )  # fmt: skip
+        if isinstance(place, Element):
+            self.store(base, place.indices, place.path, place.type, value, span)
+        else:
+            self.store(base, place, (), base.value.array.element, value, span)
+
+    def assign_field(self, target: syntax.Attribute, value: Entity, span: Span) -> None:
+        """`b[i].x = value` and, for a record by value, `p.x = value`."""
+        base = self.check(target.value)
+        if isinstance(base, Element):
+            self.require_writable(base.array, target.span)
+            position = base.type.index_of(target.name)
+            if position is None:
+                self.field(base, target)
+                return
+            self.store(base.array, base.indices, (*base.path, position), base.type.fields[position][1], value, span)
+            return
+        if isinstance(base, Record) and isinstance(target.value, syntax.Name):
+            position = base.type.index_of(target.name)
+            if position is None:
+                self.field(base, target)
+                return
+            member = base.type.fields[position][1]
+            if isinstance(member, ScalarType):
+                value = Scalar(self.convert(value, member, span, f"the field {target.name}"))
+            elif not isinstance(value, Record) or value.type is not member:
+                self.refuse("L0219", f"the field {target.name} is {member}, not {self.describe(value)}", span, "assigned here")
+            items = (*base.items[:position], value, *base.items[position + 1 :])
+            self.names[target.value.id] = Record(base.type, items)
+            return
+        self.refuse("L0219", f"fields of {self.describe(base)} cannot be assigned", target.span, "not a record in an array")
+
+    def augmented(self, statement: syntax.AugAssign) -> None:
+        """`target op= value`: the target's place is computed once."""
+        target, span = statement.target, statement.span
+        if isinstance(target, syntax.Name):
+            current = self.names.get(target.id)
+            if isinstance(current, Reducing):
+                return self.reduce_augmented(current, statement)
+            left = self.check(target)
+            self.bind_name(target, self.operate(statement.op, left, self.settle(self.check(statement.value)), span))
+            return
+        if isinstance(target, syntax.Subscript):
+            base = self.check(target.value)
+            if isinstance(base, Array):
+                self.require_writable(base, target.span)
+                place = self.place(base, target)
+                if isinstance(place, tuple):
+                    element = base.value.array.element
+                    assert isinstance(element, ScalarType)
+                    old = Scalar(self.load(base, place, (), target.span))
+                    new = self.operate(statement.op, old, self.settle(self.check(statement.value)), span)
+                    self.store(base, place, (), element, new, span)
+                    return
+        if isinstance(target, syntax.Attribute):
+            base = self.check(target.value)
+            if isinstance(base, Element):
+                self.require_writable(base.array, target.span)
+                field = self.field(base, target)
+                if isinstance(field, Scalar):
+                    position = base.type.index_of(target.name)
+                    assert position is not None
+                    new = self.operate(statement.op, field, self.settle(self.check(statement.value)), span)
+                    self.store(base.array, base.indices, (*base.path, position), base.type.fields[position][1], new, span)
+                    return
+            elif isinstance(base, Record):
+                new = self.operate(statement.op, self.field(base, target), self.settle(self.check(statement.value)), span)
+                self.assign_field(target, new, span)
+                return
+        self.refuse(
+            "L0227",
+            f"`{statement.op}=` of something that is not one element",
+            span,
+            "kernels change single elements",
+            fix="write a loop over the elements",
+        )
+
+    def annotated_assignment(self, statement: syntax.AnnAssign) -> None:
+        """`name: type = value`: the value becomes that type, if nothing is lost."""
+        annotation = self.check(statement.annotation)
+        type = annotation.object if isinstance(annotation, Python) else None
+        scalar = type if isinstance(type, ScalarType) else None
+        struct = struct_type(type)
+        if scalar is None and struct is None:
+            self.refuse(
+                "L0219",
+                "this annotation is not a type of kernels",
+                statement.annotation.span,
+                "not a scalar type or a struct",
+                fix="write x: f64 = ...",
+            )
+        if statement.value is None:
+            self.names.setdefault(statement.target.id, Missing((), "declared but not assigned"))
+            return
+        value = self.settle(self.check(statement.value))
+        if scalar is not None:
+            self.bind_name(
+                statement.target, Scalar(self.convert(value, scalar, statement.span, f"the variable {statement.target.id}"))
+            )
+        elif isinstance(value, Record) and value.type is struct:
+            self.bind_name(statement.target, value)
+        else:
+            self.refuse(
+                "L0219",
+                f"{statement.target.id} is declared {struct}, not {self.describe(value)}",
+                statement.span,
+                "assigned here",
+            )
+
+    # ---------------------------------------------------------------------------------------------------------- reductions
+
+    def reduce_augmented(self, variable: Reducing, statement: syntax.AugAssign) -> None:
+        """`s += e` inside the parallel loop that reduces s."""
+        value = self.settle(self.check(statement.value))
+        assert isinstance(variable.current, Scalar)
+        new = self.operate(statement.op, variable.current, value, statement.span)
+        assert isinstance(new, Scalar)
+        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
+
+    def reduce_assign(self, variable: Reducing, statement: syntax.Assign) -> None:
+        """`s = min(s, e)` inside the parallel loop that reduces s."""
+        others = self.reduction_operands(variable.name, statement.value)
+        if others is None:
+            self.refuse_reduction_write(variable, statement.span)
+        items = [self.settle(self.check(item)) for item in others]
+        new = self.extremum(variable.operator, [variable.current, *items], statement.span)
+        assert isinstance(new, Scalar | TupleOf)
+        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
+
+    def reduction_operands(self, name: str, value: syntax.Expr) -> list[syntax.Expr] | None:
+        """The other arguments of `min(name, …)`; None if the expression is not of that form."""
+        if not isinstance(value, syntax.Call) or value.keywords:
+            return None
+        others = [a for a in value.arguments if not (isinstance(a, syntax.Name) and a.id == name)]
+        return others if len(others) == len(value.arguments) - 1 else None
+
+    def refuse_reduction_write(self, variable: Reducing, span: Span) -> None:
+        """A reduction variable is changed in another way than by its operator."""
+        if variable.operator in ("min", "max"):
+            form = f"{variable.name} = {variable.operator}({variable.name}, ...)"
+        else:
+            form = f"{variable.name} { {'add': '+', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'}[variable.operator] }= ..."
+        self.refuse(
+            "L0404", f"{variable.name} is reduced in this parallel loop and changed in another way too", span, "changed here",
+            labels=(Label(variable.declared, "reduced here"),), fix=f"only `{form}` may touch it inside the loop",
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------------------ branches, exits
+
+    def if_statement(self, statement: syntax.If) -> None:
+        """`if`; a compile-time condition selects one branch, and the other is not looked at."""
+        test = self.truth(self.check(statement.test), statement.test.span)
+        if isinstance(test, Number):
+            self.check_block(statement.then if test.value else statement.orelse)
+            return
+        self.branch(
+            test.value, statement.span, lambda: self.block_value(statement.then), lambda: self.block_value(statement.orelse)
+        )
+
+    def leave_loop(self, statement: syntax.Break | syntax.Continue) -> None:
+        """`break` and `continue` set their flag."""
+        word = "break" if isinstance(statement, syntax.Break) else "continue"
+        if f"#{word}" not in self.names:
+            if word == "break" and self.in_grid and "#continue" in self.names:
+                self.refuse(
+                    "L0402", "break inside a parallel loop", statement.span, "its iterations have no order: there is no rest to leave out",
+                    fix="write `continue` to end this iteration, or use a sequential `for ... in range(...)`",
+                )  # fmt: skip
+            self.refuse("L0402", f"{word} outside a loop", statement.span, "no loop encloses this")
+        self.names[f"#{word}"] = Number(True, BOOL_)
+
+    def return_statement(self, statement: syntax.Return) -> None:
+        """`return value` sets the result and its flag."""
+        if "#return" not in self.names:
+            self.refuse(
+                "L0402", "return inside a parallel loop", statement.span, "its iterations have no order, none of them can return",
+                fix="write `continue` to end this iteration, or reduce into a scalar and return that after the loop",
+            )  # fmt: skip
+        value = self.settle(self.check(statement.value)) if statement.value is not None else Python(None)
+        self.names["#result"] = value
+        self.names["#return"] = Number(True, BOOL_)
+
+    def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
+        """Check a function's body in a frame of its own: its result and its operations."""
+        frame.names["#return"] = Number(False, BOOL_)
+        frame.names["#result"] = Missing((), "not returned on every path")
+        self.frames.append(frame)
+        try:
+            with self.region() as operations:
+                before = len(self.unit.diagnostics)
+                self.check_block(tree.body)
+                if len(self.unit.diagnostics) > before:
+                    raise Refused
+                return self.function_result(tree), operations
+        finally:
+            self.frames.pop()
+
+    def function_result(self, tree: syntax.Function) -> Entity:
+        """What a function returns; falling off the end after a `return` elsewhere is refused."""
+        result, returned = self.names["#result"], self.names["#return"]
+        if isinstance(result, Poison):
+            raise Refused
+        if isinstance(returned, Number) and not returned.value:
+            return Python(None)
+        if isinstance(result, Conflict):
+            self.refuse(
+                "L0203",
+                f"{tree.name} returns values of different types: {result.why}",
+                tree.span,
+                "returned by this function",
+                fix=result.fix,
+            )
+        valued = not (isinstance(result, Python) and result.object is None)
+        if valued and not isinstance(returned, Number) and not always_leaves(tree.body):
+            self.refuse(
+                "L0228", f"{tree.name} returns a value on some paths only", tree.span, "a path reaches the end without `return`",
+                fix="return a value on every path",
+            )  # fmt: skip
+        return result
+
+    def with_statement(self, statement: syntax.With) -> None:
+        """`with lend.unchecked("reason"):`."""
+        context = statement.context
+        callee = self.check(context.function) if isinstance(context, syntax.Call) else None
+        if not isinstance(context, syntax.Call) or not (isinstance(callee, Python) and callee.object is intrinsics.unchecked):
+            self.refuse(
+                "L0225",
+                "`with` something other than lend.unchecked",
+                statement.span,
+                "kernels have no other context managers",
+                fix='the only one is `with lend.unchecked("reason"):`',
+            )
+        reason = context.arguments[0] if len(context.arguments) == 1 else None
+        if not isinstance(reason, syntax.Literal) or not isinstance(reason.value, str) or not reason.value.strip():
+            self.refuse(
+                "L0225",
+                "lend.unchecked needs a reason",
+                context.span,
+                "say why the accesses inside are right",
+                fix='write lend.unchecked("indices come from argsort")',
+            )
+        self.unit.unchecked.append(typed.Unchecked(statement.span, reason.value))
+        self.unchecked_depth += 1
+        try:
+            self.check_block(statement.body)
+        finally:
+            self.unchecked_depth -= 1
+
+
+__all__ = ["FLAGS", "I64", "Statements"]

@@ -1,0 +1,188 @@
+"""From annotation objects to a parameter's kind.
+
+Does: judge one annotation at a time, with words for what is wrong.  Does not: evaluate strings or know spans (the front end does).
+Invariants: `parameter_kind` returns a kind or raises `AnnotationRefused` with one sentence and at most one fix.
+"""
+
+from __future__ import annotations
+
+import types as python_types
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import numpy as np
+
+from lend.language.borrows import BorrowAnnotation, ComptimeAnnotation
+from lend.language.dims import Dim, DimType, Size, SizeExpression, size_text, symbols
+from lend.language.signature import ArrayKind, ComptimeKind, ParameterKind, ScalarKind, TupleKind
+from lend.language.structs import struct_type
+from lend.language.types import BF16, SCALARS, ElementType, ScalarType
+
+MAX_DIMENSIONS = 6
+
+_NUMPY_TO_LEND: dict[Any, str] = {
+    float: "f64", int: "i64", bool: "bool_", complex: "complex128",
+    np.float16: "f16", np.float32: "f32", np.float64: "f64", np.int8: "i8", np.int16: "i16", np.int32: "i32", np.int64: "i64",
+    np.uint8: "u8", np.uint16: "u16", np.uint32: "u32", np.uint64: "u64", np.bool_: "bool_",
+    np.complex64: "complex64", np.complex128: "complex128",
+}  # fmt: skip
+
+
+class AnnotationRefused(Exception):
+    """An annotation that lend does not take: one sentence, and what to write instead."""
+
+    def __init__(self, message: str, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+
+def parameter_kind(annotation: Any) -> ParameterKind:
+    """The kind of parameter that `annotation` declares. Raises AnnotationRefused."""
+    if isinstance(annotation, BorrowAnnotation):
+        return array_kind(annotation)
+    if isinstance(annotation, ComptimeAnnotation):
+        return comptime_kind(annotation)
+    if get_origin(annotation) is tuple:
+        return tuple_kind(get_args(annotation))
+    return ScalarKind(element_type(annotation, "a parameter"))
+
+
+def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
+    """A scalar type, a struct or a type variable. Raises AnnotationRefused."""
+    if isinstance(annotation, ScalarType | TypeVar):
+        return annotation
+    found = struct_type(annotation)
+    if found is not None:
+        return found
+    try:
+        known = _NUMPY_TO_LEND.get(annotation)
+    except TypeError:  # unhashable
+        known = None
+    text = annotation_text(annotation)
+    if known is not None:
+        raise AnnotationRefused(
+            f"{text} does not say a width that is the same everywhere", f"write {known} (from lend import {known})"
+        )
+    if getattr(annotation, "borrow", None) is not None and isinstance(annotation, type):
+        name = annotation.__name__
+        raise AnnotationRefused(f"{name} needs an element type and sizes", f"write {name}[f32, N]")
+    if annotation is np.ndarray or get_origin(annotation) is np.ndarray:
+        raise AnnotationRefused(
+            "an array is borrowed: say how, and its sizes", "write Ref[f32, N] to read it or Mut[f32, N] to change it"
+        )
+    if isinstance(annotation, DimType):
+        raise AnnotationRefused(
+            f"{text} is a size, not a type", "sizes are taken from the arrays; a number is i64, a compile-time one comptime[int]"
+        )
+    names = ", ".join(scalar.name for scalar in SCALARS)
+    raise AnnotationRefused(
+        f"{text} is not a type of {what} that kernels know",
+        f"one of {names}; Ref[f32, N], Mut[f32, N], Out[f32, N]; comptime[int]",
+    )
+
+
+def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
+    """The kind of `Ref[…]`, `Mut[…]` or `Out[…]`. Raises AnnotationRefused."""
+    name = annotation.borrow.value
+    element = element_type(annotation.element, "an array element")
+    if not annotation.sizes:
+        raise AnnotationRefused(
+            f"{name}[{element_text(element)}] has no sizes", f"write {name}[{element_text(element)}, N], one size per dimension"
+        )
+    if len(annotation.sizes) > MAX_DIMENSIONS:
+        raise AnnotationRefused(
+            f"an array of {len(annotation.sizes)} dimensions; kernels take up to {MAX_DIMENSIONS}",
+            "merge dimensions with reshape",
+        )
+    return ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes))
+
+
+def size_of_annotation(size: Any) -> Size:
+    """A size name, an expression of them, or a fixed non-negative number. Raises AnnotationRefused."""
+    if size is Dim:
+        raise AnnotationRefused("lend.Dim is the base of size names, not a size", "write `class N(lend.Dim): ...` and use N")
+    if isinstance(size, DimType | SizeExpression):
+        for name in symbols(size):
+            _ = name
+        return size
+    if get_origin(size) is Literal:
+        (size, *more) = get_args(size)
+        if more:
+            raise AnnotationRefused("a size is one number", "write Literal[3]")
+    if isinstance(size, bool) or not isinstance(size, int | np.integer):
+        raise AnnotationRefused(
+            f"{annotation_text(size)} is not a size",
+            "write a size name (from lend.dims import N), or Literal[3] for a fixed size",
+        )
+    if size < 0:
+        raise AnnotationRefused(f"a size cannot be negative ({int(size)})")
+    return int(size)
+
+
+def comptime_kind(annotation: ComptimeAnnotation) -> ComptimeKind:
+    """The kind of `comptime[…]`. Raises AnnotationRefused."""
+    type_ = annotation.type
+    if type_ in (int, bool, float, str, type, Any) or type_ is Callable or get_origin(type_) is type:
+        return ComptimeKind(type if get_origin(type_) is type else type_)
+    if get_origin(type_) is get_origin(Callable[[], None]) or type_ is python_types.FunctionType:
+        return ComptimeKind(Callable)
+    from lend.language.intrinsics import DeviceFunction
+
+    if isinstance(type_, type) and issubclass(type_, DeviceFunction):
+        return ComptimeKind(Callable)
+    raise AnnotationRefused(
+        f"comptime[{annotation_text(type_)}] is not a kind of compile-time value",
+        "comptime takes int, bool, float, str, type (an element type) or Callable (a function)",
+    )
+
+
+def tuple_kind(items: tuple[Any, ...]) -> TupleKind:
+    """The kind of `tuple[Ref[…], …]`. Raises AnnotationRefused."""
+    variadic = len(items) == 2 and items[1] is Ellipsis
+    members = items[:1] if variadic else items
+    kinds: list[ArrayKind] = []
+    for member in members:
+        if not isinstance(member, BorrowAnnotation):
+            raise AnnotationRefused(
+                f"a tuple parameter holds borrows, not {annotation_text(member)}", "write tuple[Ref[f64, N], ...]"
+            )
+        kinds.append(array_kind(member))
+    if not kinds:
+        raise AnnotationRefused("an empty tuple parameter", "write tuple[Ref[f64, N], ...]")
+    return TupleKind(tuple(kinds), variadic)
+
+
+def element_text(element: Any) -> str:
+    """An element type as the user writes it."""
+    if isinstance(element, TypeVar):
+        return element.__name__
+    return repr(element)
+
+
+def annotation_text(annotation: Any) -> str:
+    """An annotation as the user writes it, near enough for a message."""
+    if isinstance(annotation, BorrowAnnotation):
+        sizes = [size_text(s) if isinstance(s, DimType | SizeExpression | int) else annotation_text(s) for s in annotation.sizes]
+        return f"{annotation.borrow.value}[{', '.join([element_text(annotation.element), *sizes])}]"
+    if isinstance(annotation, ComptimeAnnotation):
+        return f"comptime[{annotation_text(annotation.type)}]"
+    if isinstance(annotation, type):
+        module = annotation.__module__
+        short = {"numpy": "np.", "builtins": ""}.get(module, "")
+        return f"{short}{annotation.__name__}"
+    if annotation is BF16:
+        return "bf16"
+    return repr(annotation)
+
+
+def kind_text(kind: ParameterKind) -> str:
+    """A parameter's kind as the user writes it."""
+    if isinstance(kind, ScalarKind):
+        return element_text(kind.element)
+    if isinstance(kind, ArrayKind):
+        return f"{kind.borrow.value}[{', '.join([element_text(kind.element), *map(size_text, kind.sizes)])}]"
+    if isinstance(kind, TupleKind):
+        items = ", ".join(map(kind_text, kind.items))
+        return f"tuple[{items}, ...]" if kind.variadic else f"tuple[{items}]"
+    return f"comptime[{annotation_text(kind.type)}]"

@@ -1,0 +1,99 @@
+"""Records: `@lend.struct` turns a class with annotated fields into a type that kernels and NumPy share.
+
+Does: build the `StructType`, the NumPy dtype and the Python class.  Does not: pack values (`runtime/arguments.py`).
+Invariants: fields are scalars or other structs; the layout is C's, the same on every target.
+
+Example:
+    @lend.struct
+    class Particle:
+        x: f32
+        v: f32
+    particles = np.zeros(8, Particle.dtype)
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, get_origin
+
+import numpy as np
+
+from lend.language.types import BF16, ElementType, ScalarType, StructType
+
+C = TypeVar("C")
+
+_NUMPY_NAMES = {"bool_": "?", "bf16": "bfloat16"}
+
+
+def numpy_dtype(element: ElementType) -> np.dtype[Any]:
+    """The NumPy dtype of an element type. `bf16` needs the package `ml_dtypes` (ImportError without it)."""
+    if isinstance(element, StructType):
+        names = [name for name, _ in element.fields]
+        formats = [numpy_dtype(member) for _, member in element.fields]
+        return np.dtype(
+            {"names": names, "formats": formats, "offsets": list(element.offsets), "itemsize": element.size}  # type: ignore[call-overload]
+        )
+    if element is BF16:
+        import ml_dtypes  # type: ignore[import-untyped]
+
+        return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
+    if element.kind == "bool":
+        return np.dtype(np.bool_)
+    if element.kind == "complex":
+        return np.dtype(element.name)
+    kind = {"int": "i", "uint": "u", "float": "f"}[element.kind]
+    return np.dtype(f"{kind}{element.bytes}")
+
+
+def struct_type(cls: Any) -> StructType | None:
+    """The `StructType` of a class made by `@lend.struct`, or None."""
+    found = getattr(cls, "__lend_struct__", None) if isinstance(cls, type) else None
+    return found if isinstance(found, StructType) else None
+
+
+class _DtypeOf:
+    """`P.dtype`, built at first use."""
+
+    def __get__(self, _instance: Any, owner: type) -> np.dtype[Any]:
+        found = struct_type(owner)
+        assert found is not None
+        return numpy_dtype(found)
+
+
+@dataclass_transform()
+def struct(cls: type[C]) -> type[C]:
+    """Make a class with annotated fields a record type. Its instances are values: `P(x, y)`.
+
+    `P.dtype` is the NumPy dtype of an array of them. Raises TypeError for a field that is not a lend scalar or struct.
+    """
+    module = sys.modules.get(cls.__module__)
+    namespace = dict(vars(module)) if module is not None else {}
+    frame = sys._getframe(1)
+    fields: list[tuple[str, ElementType]] = []
+    for name, annotation in _annotations(cls).items():
+        if isinstance(annotation, str):
+            annotation = eval(annotation, {**namespace, **frame.f_globals}, dict(frame.f_locals))
+        if get_origin(annotation) is ClassVar or annotation is ClassVar:
+            continue
+        member = struct_type(annotation) or annotation
+        if not isinstance(member, ScalarType | StructType):
+            raise TypeError(
+                f"field {name} of {cls.__name__} has type {annotation!r}; a field is a lend scalar such as f32, or a struct"
+            )
+        fields.append((name, member))
+    if not fields:
+        raise TypeError(f"struct {cls.__name__} has no fields; write them as annotations: x: f32")
+    made = dataclass(cls)
+    made.__lend_struct__ = StructType(cls.__name__, tuple(fields), made)  # type: ignore[attr-defined]
+    if not TYPE_CHECKING:
+        made.dtype = _DtypeOf()
+    return made
+
+
+def _annotations(cls: type) -> dict[str, Any]:
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls)
+    return dict(cls.__dict__.get("__annotations__", {}))
