@@ -11,6 +11,9 @@ from lend.ir.typed import Value
 from lend.lower.builder import ModuleBuilder
 from lend.lower.roots import Roots
 
+LANES = -1
+"""The number of the root that the lanes of reductions are, beside those of `roots.py`."""
+
 
 class Aliases:
     """The scopes of one module."""
@@ -18,7 +21,7 @@ class Aliases:
     def __init__(self, module: ModuleBuilder, roots: Roots) -> None:
         self._module = module
         self._roots = roots
-        self._numbers: list[int] = sorted(set[int]().union(*roots.values()))
+        self._numbers: list[int] = [LANES, *sorted(set[int]().union(*roots.values()))]
         self._scopes: dict[int, str] = {}
         self._suffixes: dict[frozenset[int], str] = {}
         if len(self._numbers) > 1:
@@ -30,7 +33,9 @@ class Aliases:
 
     def suffix(self, array: Value) -> str:
         """What to append to a load or store through `array`."""
-        roots = self._roots.get(array, frozenset())
+        return self._of(self._roots.get(array, frozenset()))
+
+    def _of(self, roots: frozenset[int]) -> str:
         if not self._scopes or not roots:
             return ""
         if roots not in self._suffixes:
@@ -38,6 +43,15 @@ class Aliases:
             outside = self._list([number for number in self._numbers if number not in roots])
             self._suffixes[roots] = f", !alias.scope {inside}" + (f", !noalias {outside}" if outside else "")
         return self._suffixes[roots]
+
+    def meet(self, first: Value, second: Value) -> bool:
+        """Whether two arrays can lie in one root."""
+        return not self._roots.get(first, frozenset()).isdisjoint(self._roots.get(second, frozenset()))
+
+    @property
+    def lanes(self) -> str:
+        """What to append to a load or store of a reduction's lanes, which no array reaches."""
+        return self._of(frozenset((LANES,)))
 
     def _list(self, numbers: list[int]) -> str:
         """A metadata list of scopes, empty text for none."""

@@ -62,7 +62,9 @@ def write_for(writer: FunctionWriter, operation: For) -> None:
     carried = open_carried(writer, types, inits, before, latch)
     index = add(builder, lower, multiply(builder, counter, step))
     writer.bind_all(operation.body.parameters, [index, *carried.values])
+    writer.carried.append(operation.body.parameters[1:])
     yields = writer.run(operation.body)
+    writer.carried.pop()
     stop, following = (yields[:1], yields[1:]) if operation.stops else ([], yields)
     writer.leave(mark, following)
     end = builder.block
@@ -96,6 +98,7 @@ def write_while(writer: FunctionWriter, operation: While) -> None:
         builder.branch(faulted, after, test)
         builder.open(test)
     writer.bind_all(operation.condition.parameters, carried.values)
+    writer.carried.append(operation.condition.parameters)
     (condition,) = writer.run(operation.condition)
     assert isinstance(condition, str)
     arms.append((carried.values, builder.block))
@@ -103,6 +106,7 @@ def write_while(writer: FunctionWriter, operation: While) -> None:
     builder.open(body)
     writer.bind_all(operation.body.parameters, carried.values)
     yields = writer.run(operation.body)
+    writer.carried.pop()
     stop, following = (yields[:1], yields[1:]) if operation.stops else ([], yields)
     writer.leave(mark, following)
     end = builder.block

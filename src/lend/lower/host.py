@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from lend.ir import typed
-from lend.ir.typed import Allocate, Parallel, Region, Require, Value
+from lend.ir.typed import Allocate, Local, Parallel, Region, Require, Value
 from lend.language.abi import FAULT_THREAD, HOST_LEVEL, NO_FAULT, argument_words, result_words
 from lend.language.reduction import BLOCK
 from lend.language.types import ArrayType
@@ -28,13 +28,11 @@ from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_nam
 from lend.lower.scalars import index_word
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
 from lend.lower.writer import FunctionWriter
-from lend.plan.regions import CHUNKS, DeviceRegion, Plan, allocates
+from lend.plan.regions import CHUNKS, DeviceRegion, Plan
 
 ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
 STACK_BLOCKS = 64
 """Partial results of so many blocks lie on the stack; more are allocated."""
-NO_SITE = -1
-"""The site of a failed allocation that the program does not show: the partial results of a very long reduction."""
 
 
 class HostWriter(FunctionWriter):
@@ -97,7 +95,7 @@ class HostWriter(FunctionWriter):
 
     def enter(self, *regions: Region) -> str | None:
         """A mark, if the regions allocate."""
-        return self.table.mark() if any(allocates(region) for region in regions) else None
+        return self.table.mark() if any(temporaries.capacity(region) for region in regions) else None
 
     def leave(self, mark: str | None, yields: list[Lowered]) -> None:
         """Free what was allocated since, except what leaves."""
@@ -200,7 +198,7 @@ class HostWriter(FunctionWriter):
         bytes = multiply(builder, blocks, str(reducer.partial_bytes))
         heap = builder.emit(f"call ptr @malloc(i64 {bytes})")
         there = builder.emit(f"icmp ne ptr {heap}, null")
-        self.check(there, NO_SITE, lambda: Failure(size=bytes))
+        self.check(there, temporaries.NO_SITE, lambda: Failure(size=bytes))
         came = builder.block
         builder.jump(after)
         builder.open(after)
@@ -243,6 +241,10 @@ def _write_allocate(writer: HostWriter, operation: Allocate) -> None:
     temporaries.write_allocate(writer, operation, writer.table)
 
 
+def _write_local(writer: HostWriter, operation: Local) -> None:
+    temporaries.write_host_local(writer, operation, writer.table)
+
+
 def _can_fault(region: Region) -> bool:
     """Whether an operation in `region` has a site."""
     return any(
@@ -254,6 +256,7 @@ def _can_fault(region: Region) -> bool:
 HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     **COMMON_OPERATIONS,
     typed.Allocate: _write_allocate,
+    typed.Local: _write_local,
     typed.Reshape: temporaries.write_reshape,
     typed.Require: _write_require,
     typed.Parallel: HostWriter.launch,

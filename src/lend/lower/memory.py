@@ -8,12 +8,13 @@ never `inbounds`; the stride of the last dimension of layout C is a literal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from lend.ir.typed import Load, Local, Size, Store, Value, View
 from lend.language.types import ElementType, StructType, size_of
 from lend.lower.faults import Failure
 from lend.lower.indexing import add, literal, multiply, offset, range_count
-from lend.lower.values import ArrayValue, dense_strides, describe
+from lend.lower.values import ArrayValue, describe
 from lend.lower.writer import FunctionWriter
 
 Test = tuple[str, Failure]
@@ -85,17 +86,32 @@ def write_view(writer: FunctionWriter, operation: View) -> None:
 
 
 def write_local(writer: FunctionWriter, operation: Local) -> None:
-    """A private array on the stack, zeroed each time it is reached."""
-    type = operation.result.array
+    """A private array on the stack, zeroed each time it is reached.
+
+    Where a loop around it can still hold the array of an earlier iteration, there is room for one more than it can hold.
+    """
+    builder, type = writer.builder, operation.result.array
     sizes = tuple(str(size) for size in operation.sizes)
-    bytes = size_of(type.element)
-    for size in operation.sizes:
-        bytes *= size
-    pointer = writer.builder.alloca(f"[{max(bytes, 1)} x i8]", operation.result.name or "local", 64 if bytes >= 64 else 16)
+    bytes = max(local_bytes(operation), 1)
+    hint, align = operation.result.name or "local", 64 if bytes >= 64 else 16
+    held = [value for carried in writer.carried for value in carried if writer.aliases.meet(operation.result, value)]
+    rooms = [builder.alloca(f"[{bytes} x i8]", hint, align) for _ in range(len(held) + 1)]
+    pointer = rooms.pop()
+    for room in rooms:
+        free = "true"
+        for value in held:
+            other = builder.emit(f"icmp ne ptr {writer.array(value).owner}, {room}")
+            free = builder.emit(f"and i1 {free}, {other}")
+        pointer = builder.emit(f"select i1 {free}, ptr {room}, ptr {pointer}", hint)
     memset = "llvm.memset.p0.i64"
-    writer.builder.module.declare(memset, f"declare void @{memset}(ptr, i8, i64, i1 immarg)")
-    writer.builder.append(f"call void @{memset}(ptr align 16 {pointer}, i8 0, i64 {bytes}, i1 false)")
-    writer.bind(operation.result, describe(writer.builder, type, pointer, sizes, dense_strides(writer.builder, type, sizes)))
+    builder.module.declare(memset, f"declare void @{memset}(ptr, i8, i64, i1 immarg)")
+    builder.append(f"call void @{memset}(ptr align {align} {pointer}, i8 0, i64 {bytes}, i1 false)")
+    writer.bind(operation.result, describe(builder, type, pointer, sizes, (), pointer))
+
+
+def local_bytes(operation: Local) -> int:
+    """The size of a local array in memory."""
+    return size_of(operation.result.array.element) * prod(operation.sizes)
 
 
 def address(writer: FunctionWriter, array: ArrayValue, indices: list[str], path: tuple[int, ...]) -> str:

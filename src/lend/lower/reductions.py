@@ -131,13 +131,13 @@ class Lanes:
     def _load(self, lane: str) -> list[str]:
         places = self._places(lane)
         return [
-            self._writer.scalars.load(component.storage, place, component.alignment)
+            self._writer.scalars.load(component.storage, place, component.alignment, self._writer.aliases.lanes)
             for component, place in zip(self._reducer.components, places, strict=True)
         ]
 
     def _store(self, lane: str, values: list[str]) -> None:
         for component, place, value in zip(self._reducer.components, self._places(lane), values, strict=True):
-            self._writer.scalars.store(component.storage, value, place, component.alignment)
+            self._writer.scalars.store(component.storage, value, place, component.alignment, self._writer.aliases.lanes)
 
 
 def _lexicographic(

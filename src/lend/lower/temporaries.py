@@ -9,13 +9,17 @@ carries arrays. What is returned is taken out of the table, everything else in i
 
 from __future__ import annotations
 
-from lend.ir.typed import Allocate, Call, For, If, Operation, Parallel, Region, Reshape, Value, While
+from lend.ir.typed import Allocate, Call, For, If, Local, Operation, Parallel, Region, Reshape, Value, While
 from lend.language.types import ArrayType, Layout, size_of
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.faults import Failure
 from lend.lower.indexing import LARGEST, literal, multiply, offset, saturating_product
+from lend.lower.memory import local_bytes
 from lend.lower.values import ArrayValue, Lowered, dense_strides, describe
 from lend.lower.writer import FunctionWriter
+
+NO_SITE = -1
+"""The site of a failed allocation that the program does not show: a local array, the partial results of a long reduction."""
 
 
 class Table:
@@ -63,7 +67,7 @@ def capacity(region: Region) -> int:
 
 def _capacity(operation: Operation) -> int:
     match operation:
-        case Allocate():
+        case Allocate() | Local():
             return 1
         case If(then=then, orelse=orelse):
             return max(capacity(then), capacity(orelse))
@@ -94,18 +98,31 @@ def write_allocate(writer: FunctionWriter, operation: Allocate, table: Table) ->
         if number is None or number < 0:
             ok = builder.emit(f"icmp sge i64 {size}, 0")
             writer.check(ok, operation.extent_site, lambda k=dimension, n=size: Failure(str(k), n, "0"))
-    element = size_of(type.element)
-    bytes = saturating_product(builder, [*sizes, str(element)])
+    bytes = saturating_product(builder, [*sizes, str(size_of(type.element))])
     possible = builder.emit(f"icmp ne i64 {bytes}, {LARGEST}")
     writer.check(possible, operation.memory_site, lambda: Failure(size=bytes))
-    some = builder.emit(f"icmp ne i64 {bytes}, 0")
-    asked = builder.emit(f"select i1 {some}, i64 {bytes}, i64 {element}")  # an empty array has an address too
-    builder.module.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
-    pointer = builder.emit(f"call ptr @calloc(i64 1, i64 {asked})", operation.result.name or "temporary")
-    there = builder.emit(f"icmp ne ptr {pointer}, null")
-    writer.check(there, operation.memory_site, lambda: Failure(size=bytes))
-    table.push(pointer)
+    pointer = _allocate(writer, bytes, operation.memory_site, table)
     writer.bind(operation.result, describe(builder, type, pointer, sizes, (), pointer))
+
+
+def write_host_local(writer: FunctionWriter, operation: Local, table: Table) -> None:
+    """A local array of the host level is a temporary: it may be returned, and a loop may carry it."""
+    sizes = tuple(str(size) for size in operation.sizes)
+    pointer = _allocate(writer, str(local_bytes(operation)), NO_SITE, table)
+    writer.bind(operation.result, describe(writer.builder, operation.result.array, pointer, sizes, (), pointer))
+
+
+def _allocate(writer: FunctionWriter, bytes: str, site: int, table: Table) -> str:
+    """Zeroed memory, in the table; an empty array has an address too."""
+    builder = writer.builder
+    some = builder.emit(f"icmp ne i64 {bytes}, 0")
+    asked = builder.emit(f"select i1 {some}, i64 {bytes}, i64 1")
+    builder.module.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
+    pointer = builder.emit(f"call ptr @calloc(i64 1, i64 {asked})", "temporary")
+    there = builder.emit(f"icmp ne ptr {pointer}, null")
+    writer.check(there, site, lambda: Failure(size=bytes))
+    table.push(pointer)
+    return pointer
 
 
 def write_reshape(writer: FunctionWriter, operation: Reshape) -> None:

@@ -3,7 +3,7 @@
 Does: describe arrays, take values apart into operands and put them together again (for phis, environments and results).
 Does not: access memory.
 Invariants: an array of layout C or F has strides derived from its sizes, never carried, so that LLVM sees the constant one.
-`owner` is the allocation an array lies in (`null` if an argument's memory, a local array, or inside a device region).
+`owner` is the allocation or the local array that an array lies in (`null` if that is not this function's own memory).
 """
 
 from __future__ import annotations

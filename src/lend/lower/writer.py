@@ -37,6 +37,7 @@ class FunctionWriter:
         self.builder = FunctionBuilder(module)
         self.scalars = ScalarEmitter(self.builder, kernel.math)
         self.values: dict[Value, Lowered] = {}
+        self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
 
     # ------------------------------------------------------------------------------------------- values
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lend.ir.typed import Allocate, Cast, Constant, Kernel, Parallel, Region, Value
+from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
 from lend.language.reduction import BLOCK
 from lend.plan.cost import cost_of
 
@@ -129,10 +129,3 @@ def captured(region: Region) -> list[Value]:
 
     visit(region)
     return list(found)
-
-
-def allocates(region: Region) -> bool:
-    """Whether a temporary is made in `region`, at any depth."""
-    return any(
-        isinstance(operation, Allocate) or any(allocates(inner) for inner in operation.regions) for operation in region.operations
-    )
