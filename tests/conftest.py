@@ -1,11 +1,23 @@
-"""What all tests share: the target under test, and a thread count that is put back."""
+"""What all tests share: the target under test, a thread count that is put back, and `--bless`."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--bless` writes down what programs say now as what they must say; read the difference before committing it."""
+    parser.addoption("--bless", action="store_true", help="rewrite expected messages in tests/ui and in the documents")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Expectations are never rewritten where nobody reads the difference."""
+    if config.getoption("--bless") and os.environ.get("CI"):
+        raise pytest.UsageError("--bless is for a person to run, not for CI")
 
 
 @pytest.fixture(params=["cpu"])
