@@ -281,9 +281,9 @@ class Extent:
 class View:
     """A sub-view: per dimension of `array` either an index (which drops the dimension) or an `Extent`.
 
-    The k-th kept dimension has the size of its extent. Site: "bounds" for an index, "slice" for an extent that is not inside
-    the dimension (`0 <= lower <= upper <= size` is required); both share `site`, and the record's dimension tells. Steps are
-    positive. After a fault at grid level the view is empty (all sizes 0).
+    The k-th kept dimension has the size of its extent. Site: "bounds" for an index, "slice" for an extent that is neither empty
+    (`lower >= upper`) nor inside the dimension (`0 <= lower`, `upper <= size`); both share `site`, and the record's dimension tells.
+    Steps are positive. After a fault at grid level the view is empty (all sizes 0).
     """
 
     span: Span

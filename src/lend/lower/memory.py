@@ -11,8 +11,8 @@ from collections.abc import Callable
 from math import prod
 
 from lend.ir.typed import Load, Local, Size, Store, Value, View
-from lend.language.types import ElementType, StructType, size_of
-from lend.lower.faults import Failure
+from lend.language.types import ElementType, ScalarType, StructType, size_of
+from lend.lower.faults import Failure, Subscripts
 from lend.lower.indexing import add, literal, multiply, offset, range_count
 from lend.lower.values import ArrayValue, describe
 from lend.lower.writer import FunctionWriter
@@ -30,11 +30,7 @@ def write_load(writer: FunctionWriter, operation: Load) -> None:
         pointer = address(writer, array, indices, operation.path)
         return writer.scalars.load(type, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
 
-    if operation.site is None:
-        writer.bind(operation.result, access())
-        return
-    ok, report = _all(writer, _index_tests(writer, array, indices))
-    writer.bind(operation.result, writer.skip_unless(ok, operation.site, report, access, type))
+    writer.bind(operation.result, _tested(writer, operation, indices, access, type))
 
 
 def write_store(writer: FunctionWriter, operation: Store) -> None:
@@ -48,11 +44,7 @@ def write_store(writer: FunctionWriter, operation: Store) -> None:
         writer.scalars.store(type, value, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
         return ""
 
-    if operation.site is None:
-        access()
-        return
-    ok, report = _all(writer, _index_tests(writer, array, indices))
-    writer.skip_unless(ok, operation.site, report, access, type)
+    _tested(writer, operation, indices, access, type)
 
 
 def write_size(writer: FunctionWriter, operation: Size) -> None:
@@ -136,22 +128,41 @@ def field_offset(element: ElementType, path: tuple[int, ...]) -> int:
 # ------------------------------------------------------------------------------------------------------- tests
 
 
-def _index_tests(writer: FunctionWriter, array: ArrayValue, indices: list[str]) -> list[Test]:
-    """One unsigned comparison per dimension: a negative index is a large one."""
-    return [
-        (writer.builder.emit(f"icmp ult i64 {index}, {size}"), Failure(str(dimension), index, size))
-        for dimension, (index, size) in enumerate(zip(indices, array.sizes, strict=True))
-    ]
+def _tested(
+    writer: FunctionWriter, operation: Load | Store, indices: list[str], access: Callable[[], str], type: ScalarType
+) -> str:
+    """`access()` if every index is inside: one unsigned comparison per dimension, to which a negative index is a large one.
+
+    A test that this iteration has made already is not made again: if it failed then, its fault is the one that is kept.
+    """
+    if operation.site is None:
+        return access()
+    sizes = writer.array(operation.array).sizes
+    pairs = tuple(zip(indices, sizes, strict=True))
+    if pairs in writer.tested:
+        return writer.skip_unless(writer.tested[pairs], None, lambda: Subscripts(pairs), access, type)
+    ok = _conjunction(writer, [writer.builder.emit(f"icmp ult i64 {index}, {size}") for index, size in pairs])
+    value = writer.skip_unless(ok, operation.site, lambda: Subscripts(pairs), access, type)
+    writer.tested[pairs] = "true" if writer.ends_at_fault else ok
+    return value
+
+
+def _conjunction(writer: FunctionWriter, tests: list[str]) -> str:
+    ok = tests[0]
+    for holds in tests[1:]:
+        ok = writer.builder.emit(f"and i1 {ok}, {holds}")
+    return ok
 
 
 def _slice_test(writer: FunctionWriter, lower: str, upper: str, size: str, dimension: int) -> Test:
-    """`0 <= lower <= upper <= size`; what is reported is the bound that is wrong."""
+    """An extent is empty, or lies inside its dimension; the bound that does not is reported."""
     emit = writer.builder.emit
-    inside = emit(f"icmp ule i64 {upper}, {size}")
-    ordered = emit(f"icmp ule i64 {lower}, {upper}")
-    lower_outside = emit(f"icmp ugt i64 {lower}, {size}")
-    wrong = emit(f"select i1 {lower_outside}, i64 {lower}, i64 {upper}")
-    return emit(f"and i1 {inside}, {ordered}"), Failure(str(dimension), wrong, size)
+    empty = emit(f"icmp sge i64 {lower}, {upper}")
+    below = emit(f"icmp slt i64 {lower}, 0")
+    inside = emit(f"icmp sle i64 {upper}, {size}")
+    inside = emit(f"and i1 {inside}, {emit(f'xor i1 {below}, true')}")
+    wrong = emit(f"select i1 {below}, i64 {lower}, i64 {upper}")
+    return emit(f"or i1 {empty}, {inside}"), Failure(str(dimension), wrong, size)
 
 
 def _kept(writer: FunctionWriter, lower: str, upper: str, step: str) -> str:
@@ -165,9 +176,7 @@ def _kept(writer: FunctionWriter, lower: str, upper: str, step: str) -> str:
 def _all(writer: FunctionWriter, tests: list[Test]) -> tuple[str, Callable[[], Failure]]:
     """The conjunction of the tests, and a writer of the first failure, for out of line."""
     builder = writer.builder
-    ok = tests[0][0]
-    for holds, _ in tests[1:]:
-        ok = builder.emit(f"and i1 {ok}, {holds}")
+    ok = _conjunction(writer, [holds for holds, _ in tests])
 
     def report() -> Failure:
         last = tests[-1][1]

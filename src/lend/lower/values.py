@@ -60,11 +60,15 @@ def describe(
 
 
 def operands(type: Type, value: Lowered) -> list[tuple[str, str]]:
-    """The LLVM types and operands that a value consists of; `assemble` is the inverse."""
+    """The LLVM types and operands that a value consists of as `type`; `assemble` is the inverse.
+
+    An array of layout C may flow into a strided one.
+    """
     if isinstance(value, str):
         assert isinstance(type, ScalarType)
         return [(register_type(type), value)]
-    words = [*value.sizes, *(value.strides if carries_strides(value.type) else ())]
+    assert isinstance(type, ArrayType)
+    words = [*value.sizes, *(value.strides if carries_strides(type) else ())]
     return [("ptr", value.pointer), ("ptr", value.owner), *(("i64", word) for word in words)]
 
 

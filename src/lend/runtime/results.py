@@ -117,6 +117,11 @@ class ResultReader:
         return _view_of_lent(view, dtype, type.borrow, lent)
 
 
+def assemble(shape: ResultShape, leaves: Sequence[Any]) -> Any:
+    """The value that a kernel returned, from its leaves in order (Python numbers and ndarrays)."""
+    return _build(shape, iter(leaves))
+
+
 def _array(view: View, dtype: np.dtype[Any], read_only: bool, owners: Any) -> AnyArray:
     # By way of plain bytes: the interface protocol cannot name every dtype (records with padding, bf16).
     return np.asarray(_Elements(view, read_only, owners)).view(dtype)

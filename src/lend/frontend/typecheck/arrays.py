@@ -182,11 +182,14 @@ class Arrays(Operators):
             bounds.append((entity, self.to_index(entity, span, "a slice bound")))
         (lower, low), (upper, high) = bounds
         extent = Extent(low, high, self.constant(step.value, INDEX, span))
-        if isinstance(lower, Number) and lower.value == 0 and step.value == 1:
-            return extent, upper if isinstance(upper, Number) else Scalar(high)
+        if index.lower is None and index.upper is None and step.value == 1:
+            return extent, whole
+        if isinstance(lower, Number) and isinstance(upper, Number):
+            return extent, Number(len(range(lower.value, upper.value, step.value)), None)
         length = self.operate("-", Scalar(high) if isinstance(upper, Scalar) else upper, lower, span)
         if step.value != 1:
             length = self.operate("//", self.operate("+", length, Number(step.value - 1, None), span), step, span)
+        length = self.extremum("max", [length, Number(0, None)], span)
         assert isinstance(length, Number | Scalar)
         return extent, length
 

@@ -168,7 +168,7 @@ class Operators(Merging):
         if type.is_integer:
             if isinstance(b, Number) and b.value == 0:
                 self.refuse("L0210", "integer division by zero", span, "the divisor is the constant 0")
-            site = self.site("division", span)
+            site = None if isinstance(b, Number) else self.site("division", span)
         left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
         return Scalar(self.binary(NAMES[op], left, right, span, site))
 
