@@ -21,7 +21,7 @@ from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
 from lend.lower.control import checked_count
 from lend.lower.environment import WORD, at
-from lend.lower.faults import LIKELY, Failure, call_fault
+from lend.lower.faults import LIKELY, Failure, Report, call_fault
 from lend.lower.indexing import multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_name
@@ -102,9 +102,9 @@ class HostWriter(FunctionWriter):
         if mark is not None:
             self.table.sweep(mark, yields)
 
-    def record(self, site: int, failure: Failure) -> None:
+    def record(self, site: int, report: Report) -> None:
         """A fault of the host level."""
-        call_fault(self.builder, FAULT, str(HOST_LEVEL), site, failure, [], self.aliases.nothing)
+        call_fault(self.builder, FAULT, str(HOST_LEVEL), site, report, [], self.aliases.nothing)
 
     def leave_at_fault(self) -> None:
         """To the common exit."""

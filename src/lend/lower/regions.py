@@ -18,7 +18,7 @@ from lend.language.reduction import BLOCK, LANES
 from lend.lower import control, memory, scalars
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
-from lend.lower.faults import Failure, call_fault
+from lend.lower.faults import Report, call_fault
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
 from lend.lower.values import Lowered
@@ -200,10 +200,10 @@ class RegionWriter(FunctionWriter):
 
     # ------------------------------------------------------------------------------------------- faults
 
-    def record(self, site: int, failure: Failure) -> None:
+    def record(self, site: int, report: Report) -> None:
         """The thread is the iteration's position, worked out where it is needed."""
         thread = add(self.builder, self._base, self._inner)
-        call_fault(self.builder, self._record, thread, site, failure, self._indices, self.aliases.nothing)
+        call_fault(self.builder, self._record, thread, site, report, self._indices, self.aliases.nothing)
         if self._flag is not None:
             self.builder.append(f"store i1 true, ptr {self._flag}")
 

@@ -16,8 +16,11 @@ from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
-from lend.lower.faults import LIKELY, Failure
+from lend.lower.faults import LIKELY, Report
 from lend.lower.values import ArrayValue, Lowered, assemble, operands
+
+Subscript = tuple[tuple[str, str], ...]
+"""The (index, size) of each dimension, as operands."""
 
 ZEROS = {"bool": False, "int": 0, "uint": 0, "float": 0.0, "complex": 0j}
 
@@ -37,6 +40,7 @@ class FunctionWriter:
         self.builder = FunctionBuilder(module)
         self.scalars = ScalarEmitter(self.builder, kernel.math)
         self.values: dict[Value, Lowered] = {}
+        self.tested: dict[Subscript, str] = {}  # the outcome of each test of subscripts made on every way to the open block
         self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
 
     # ------------------------------------------------------------------------------------------- values
@@ -76,8 +80,10 @@ class FunctionWriter:
 
     def run(self, region: Region) -> list[Lowered]:
         """Write the operations of `region`, whose parameters are bound, and give what it yields."""
+        tested = dict(self.tested)
         for operation in region.operations:
             self.operations[type(operation)](self, operation)
+        self.tested = tested  # what is tested in a branch or a loop need not have been tested after it
         return [self.get(value) for value in region.yields]
 
     def merge(self, types: list[Type], arms: list[tuple[list[Lowered], str]]) -> list[Lowered]:
@@ -105,7 +111,7 @@ class FunctionWriter:
 
     # ------------------------------------------------------------------------------------------- faults
 
-    def record(self, site: int, failure: Failure) -> None:
+    def record(self, site: int, report: Report) -> None:
         """Write down a fault, in the open block, which nothing but a fault reaches."""
         raise NotImplementedError
 
@@ -117,7 +123,7 @@ class FunctionWriter:
         """An i1 that says whether this chunk has recorded a fault, read now; None if that cannot be."""
         return None
 
-    def check(self, ok: str, site: int, describe: Callable[[], Failure]) -> str:
+    def check(self, ok: str, site: int, describe: Callable[[], Report]) -> str:
         """Record a fault unless `ok`, then go on in either case. Gives the condition that still has to be minded.
 
         `describe` writes what the report needs, out of line.
@@ -134,13 +140,19 @@ class FunctionWriter:
         return "true" if self.ends_at_fault else ok
 
     def skip_unless(
-        self, ok: str, site: int, describe: Callable[[], Failure], access: Callable[[], str], type: ScalarType
+        self, ok: str, site: int | None, describe: Callable[[], Report], access: Callable[[], str], type: ScalarType
     ) -> str:
-        """`access()` if `ok`; else a fault, and the zero of `type`. The access is a branch of its own."""
+        """`access()` if `ok`; else a fault, and the zero of `type`. The access is a branch of its own.
+
+        Without a site, the fault has been recorded already.
+        """
+        if ok == "true":
+            return access()
         fine, bad, after = (self.builder.new_block(hint) for hint in ("fine", "fault", "after"))
         self.builder.branch(ok, fine, bad, LIKELY)
         self.builder.open(bad)
-        self.record(site, describe())
+        if site is not None:
+            self.record(site, describe())
         if self.ends_at_fault:
             self.leave_at_fault()
             self.builder.open(fine)
