@@ -66,29 +66,39 @@ def test_fma_rounds_once(strict: Loops, type: ScalarType) -> None:
     assert_same(strict.run(f"fma.{type}", a, b, c), expected, f"fma of {type}")
 
 
-def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
-    """The distance in units of the last place of `want`; 0 where both are the same infinity or NaN."""
+def ulps(got: np.ndarray, want: np.ndarray, dtype: type) -> np.ndarray:
+    """The distance in units of the last place of `want` (f64) as a number of `dtype`; 0 where both are the same."""
+    info = np.finfo(dtype)
     with np.errstate(all="ignore"):
-        same = (got == want) | (np.isnan(got) & np.isnan(want))
-        distance = np.abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / np.spacing(np.abs(want)).astype(np.longdouble)
-        return np.where(same, 0, distance)
+        unit = np.maximum(2.0 ** np.floor(np.log2(np.abs(want))) * float(info.eps), float(info.smallest_subnormal))
+        same = (got == want.astype(dtype)) | (np.isnan(got) & np.isnan(want))
+        return np.where(same, 0, np.abs(got.astype(np.float64) - want) / unit)
 
 
 @pytest.mark.parametrize("type", [F32, F64], ids=str)
-def test_default_functions_are_within_4_ulp_of_strict_ones(default: Loops, strict: Loops, type: ScalarType) -> None:
-    random = np.random.default_rng(7)
-    spread = (random.standard_normal(4000) * 10.0 ** random.uniform(-6, 2, 4000)).astype(DTYPES[type])
-    inside = random.uniform(-1, 1, 1000).astype(DTYPES[type])
+def test_default_functions_are_within_3_ulp(default: Loops, strict: Loops, type: ScalarType) -> None:
+    random, dtype = np.random.default_rng(7), DTYPES[type]
+    spread = (random.standard_normal(20_000) * 10.0 ** random.uniform(-6, 2, 20_000)).astype(dtype)
+    inside = random.uniform(-1.5, 1.5, 20_000).astype(dtype)
     a = np.concatenate([spread, inside, float_values(type)])
     b = np.roll(a, 17)
-    for name in UNARY:
-        worst = ulps(default.run(f"{name}.{type}", a), strict.run(f"{name}.{type}", a))
-        assert worst.max() <= 4, (name, a[int(worst.argmax())], worst.max())
-    for name in BINARY:
-        got, want = default.run(f"{name}.{type}", a, b), strict.run(f"{name}.{type}", a, b)
-        worst = ulps(got, want)
-        k = int(worst.argmax())
-        assert worst.max() <= 4, (name, a[k], b[k], got[k], want[k], worst.max())
+    for name in (*UNARY, *BINARY):
+        if name in ("tgamma", "lgamma", "nextafter"):  # the C library's own gamma functions are worse; nextafter is exact
+            continue
+        arguments = (a,) if name in UNARY else (a, b)
+        wide = "f64" if name not in ("fmod", "remainder") else str(type)
+        want = strict.run(f"{name}.{wide}", *(x.astype(DTYPES[F64] if wide == "f64" else dtype) for x in arguments))
+        worst = ulps(default.run(f"{name}.{type}", *arguments), want.astype(np.float64), dtype)
+        k = int(np.nanargmax(worst))
+        assert worst[k] <= 3.5, (name, [x[k] for x in arguments], want[k], worst[k])  # the reference itself is 0.5 off
+
+
+def test_the_logarithm_of_f32_is_within_1_ulp(default: Loops) -> None:
+    first, last = (int(np.float32(x).view(np.uint32)) for x in (0.5, 2.0))
+    a = np.arange(first, last, dtype=np.uint32).view(np.float32)
+    assert ulps(default.run("log.f32", a), np.log(a.astype(np.float64)), np.float32).max() < 1.0
+    edge = default.run("log.f32", np.array([0.0, -0.0, -1.0, np.inf, -np.inf, np.nan, 1.0], np.float32))
+    np.testing.assert_array_equal(edge, np.array([-np.inf, -np.inf, np.nan, np.inf, np.nan, np.nan, 0.0], np.float32))
 
 
 def test_default_calls_the_vector_library_and_strict_does_not(default: Loops, strict: Loops) -> None:

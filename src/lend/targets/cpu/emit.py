@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
 import llvmlite.binding as llvm
@@ -22,11 +23,31 @@ from lend.targets.cpu.libraries import load_libraries
 from lend.targets.cpu.machine import Machine, host, target_machine
 from lend.targets.cpu.object_symbols import read_symbols
 
-# llvmlite locks each of its calls; this lock makes a compilation whole, and a fork waits for its end: the child then finds
-# neither LLVM's nor llvmlite's locks held by a thread it does not have.
 _COMPILING = threading.RLock()
+"""Makes a compilation whole: llvmlite locks each of its calls, but not a sequence of them."""
+
+
+def _before_fork() -> None:
+    """Wait for other threads' compilations and calls of LLVM, so that the child finds none of their locks held.
+
+    llvmlite's own lock is taken as well: objects are freed outside compilations, whenever their last reference goes.
+    """
+    _COMPILING.acquire()
+    _llvmlite_lock().__enter__()
+
+
+def _after_fork() -> None:
+    _llvmlite_lock().__exit__(None, None, None)
+    _COMPILING.release()
+
+
+def _llvmlite_lock() -> AbstractContextManager[None]:
+    return getattr(llvm.ffi.lib, "_lock", None) or nullcontext()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_COMPILING.acquire, after_in_parent=_COMPILING.release, after_in_child=_COMPILING.release)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
 Result = TypeVar("Result")
 
 

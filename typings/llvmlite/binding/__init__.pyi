@@ -1,5 +1,7 @@
 """The parts of llvmlite.binding that lend uses."""
 
+from llvmlite.binding import ffi as ffi
+
 llvm_version_info: tuple[int, int, int]
 
 def initialize_all_targets() -> None: ...
