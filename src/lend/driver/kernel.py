@@ -26,6 +26,7 @@ from lend.runtime.launch import Executable, check_contracts, launch
 from lend.runtime.settings import DEVICES, Settings, snapshot
 
 if TYPE_CHECKING:
+    from lend.diagnostics.sites import Site
     from lend.driver.definition import Definition
     from lend.driver.pipeline import Compilation
     from lend.frontend.typecheck.emitter import Dependency
@@ -145,10 +146,10 @@ class Kernel(Generic[P, R]):
         check_contracts(self.__name__, self._definition.contracts, binding)
         kernel = plain.compilation.kernel
 
-        def fault(site: int, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
+        def fault(site: Site, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
             from lend.runtime.faults import Fault, fault_error
 
-            raise fault_error(self.__name__, Fault(kernel.sites[site], indices, dimension, index, size))
+            raise fault_error(self.__name__, Fault(site, indices, dimension, index, size))
 
         values = plain.function(binding.dims, binding.leaves, fault)
         if kernel.result is None:
