@@ -21,9 +21,25 @@ from lend.language.dims import DimType, SizeExpression, evaluate, size_text
 from lend.language.signature import ArrayKind, Contract, ScalarKind, Signature
 
 _FUNCTIONS: tuple[Any, ...] = (
-    builtins.min, builtins.max, builtins.abs, builtins.len, builtins.int, builtins.float, builtins.bool, builtins.round,
-    intrinsics.cdiv, math.gcd, math.lcm, math.isqrt, math.sqrt, math.log2, math.floor, math.ceil, math.isfinite, math.isnan,
-)  # fmt: skip
+    builtins.min,
+    builtins.max,
+    builtins.abs,
+    builtins.len,
+    builtins.int,
+    builtins.float,
+    builtins.bool,
+    builtins.round,
+    intrinsics.cdiv,
+    math.gcd,
+    math.lcm,
+    math.isqrt,
+    math.sqrt,
+    math.log2,
+    math.floor,
+    math.ceil,
+    math.isfinite,
+    math.isnan,
+)
 
 
 def is_contract(statement: syntax.Stmt, tree: syntax.Function) -> bool:
@@ -117,10 +133,12 @@ class _Writer:
         """Give up."""
         raise ContractRefused(
             Diagnostic(
-                "L0408", f"a contract cannot speak of {what}", Label(expression.span, "in this contract"),
-                fix="contracts compare sizes, scalar parameters, compile-time values and constants",
+                "L0408",
+                f"a contract cannot speak of {what}",
+                Label(expression.span, "in this contract"),
+                fix="compare sizes, scalar parameters, compile-time values and constants",
             )
-        )  # fmt: skip
+        )
 
     def text(self, expression: syntax.Expr) -> str:
         """The expression as Python text."""
@@ -198,7 +216,7 @@ class _Writer:
     def size(self, array: syntax.Expr, dimension: int, expression: syntax.Expr) -> str:
         kind = self.kinds.get(array.id) if isinstance(array, syntax.Name) else None
         if not isinstance(kind, ArrayKind) or not 0 <= dimension < len(kind.sizes):
-            return self.refuse(expression, "the size of something that is not an array parameter")
+            return self.refuse(expression, "the size of something other than an array parameter")
         return f"({self.size_text(kind.sizes[dimension])})"
 
     def size_text(self, size: Any) -> str:

@@ -77,10 +77,12 @@ def _kind(
     if parameter.name not in raw:
         diagnostics.append(
             Diagnostic(
-                "L0501", f"the parameter `{parameter.name}` has no type", Label(parameter.span, "every parameter of a kernel is annotated"),
+                "L0501",
+                f"the parameter `{parameter.name}` has no type",
+                Label(parameter.span, "every parameter of a kernel is annotated"),
                 fix=f"write `{parameter.name}: f64` for a number, `{parameter.name}: Ref[f64, N]` for an array that is read",
             )
-        )  # fmt: skip
+        )
         return None
     annotation = raw[parameter.name]
     if isinstance(annotation, str):
@@ -88,14 +90,18 @@ def _kind(
             annotation = evaluate(captured, annotation)
         except Exception as error:
             what = (
-                f"the name `{error.name}` is not defined" if isinstance(error, NameError) else f"it raises {type(error).__name__}"
+                f"the name `{error.name}` is not defined"
+                if isinstance(error, NameError)
+                else f"it raises `{type(error).__name__}`"
             )
             diagnostics.append(
                 Diagnostic(
-                    "L0502", f"the annotation of `{parameter.name}` cannot be evaluated: {what}", Label(span, "this annotation"),
+                    "L0502",
+                    f"the annotation of `{parameter.name}` cannot be evaluated: {what}",
+                    Label(span, "this annotation"),
                     fix="import or define the name in the module that defines the kernel",
                 )
-            )  # fmt: skip
+            )
             return None
     try:
         return parameter_kind(annotation)
@@ -123,10 +129,12 @@ def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[D
             span = next((p.annotation_span or p.span for p in tree.parameters), tree.span)
             diagnostics.append(
                 Diagnostic(
-                    "L0504", f"no argument says how large `{name.__name__}` is", Label(span, f"`{name.__name__}` stands only inside expressions"),
-                    fix=f"some parameter must have `{name.__name__}` itself as a dimension: x: Ref[f64, {name.__name__}]",
+                    "L0504",
+                    f"no argument says how large `{name.__name__}` is",
+                    Label(span, f"`{name.__name__}` stands only inside expressions"),
+                    fix=f"some parameter must have `{name.__name__}` itself as a dimension: `x: Ref[f64, {name.__name__}]`",
                 )
-            )  # fmt: skip
+            )
     names: dict[str, DimType] = {}
     for name in found:
         other = names.setdefault(name.__name__, name)

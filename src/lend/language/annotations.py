@@ -61,24 +61,24 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
         known = None
     text = annotation_text(annotation)
     if known is not None:
-        raise AnnotationRefused(
-            f"{text} does not say a width that is the same everywhere", f"write {known} (from lend import {known})"
-        )
+        raise AnnotationRefused(f"`{text}` does not say its width", f"write `{known}`, after `from lend import {known}`")
     if getattr(annotation, "borrow", None) is not None and isinstance(annotation, type):
         name = annotation.__name__
-        raise AnnotationRefused(f"{name} needs an element type and sizes", f"write {name}[f32, N]")
+        raise AnnotationRefused(f"`{name}` needs an element type and sizes", f"write `{name}[f32, N]`")
     if annotation is np.ndarray or get_origin(annotation) is np.ndarray:
         raise AnnotationRefused(
-            "an array is borrowed: say how, and its sizes", "write Ref[f32, N] to read it or Mut[f32, N] to change it"
+            "an array is borrowed: say how, and its sizes", "write `Ref[f32, N]` to read it or `Mut[f32, N]` to change it"
         )
     if isinstance(annotation, DimType):
         raise AnnotationRefused(
-            f"{text} is a size, not a type", "sizes are taken from the arrays; a number is i64, a compile-time one comptime[int]"
+            f"`{text}` is a size, not a type",
+            "write `i64` for a number, `comptime[int]` for one known when the kernel is compiled",
         )
-    names = ", ".join(scalar.name for scalar in SCALARS)
+    names = ", ".join(f"`{scalar.name}`" for scalar in SCALARS)
     raise AnnotationRefused(
-        f"{text} is not a type of {what} that kernels know",
-        f"one of {names}; Ref[f32, N], Mut[f32, N], Out[f32, N]; comptime[int]",
+        f"`{text}` is not a type of {what}",
+        f"write one of {names}"
+        + ("" if what == "an array element" else "; `Ref[f32, N]` or `Mut[f32, N]` for an array; `comptime[int]`"),
     )
 
 
@@ -88,12 +88,13 @@ def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
     element = element_type(annotation.element, "an array element")
     if not annotation.sizes:
         raise AnnotationRefused(
-            f"{name}[{element_text(element)}] has no sizes", f"write {name}[{element_text(element)}, N], one size per dimension"
+            f"`{name}[{element_text(element)}]` has no sizes",
+            f"write `{name}[{element_text(element)}, N]`, one size for each dimension",
         )
     if len(annotation.sizes) > MAX_DIMENSIONS:
         raise AnnotationRefused(
-            f"an array of {len(annotation.sizes)} dimensions; kernels take up to {MAX_DIMENSIONS}",
-            "merge dimensions with reshape",
+            f"an array has at most {MAX_DIMENSIONS} dimensions, not {len(annotation.sizes)}",
+            "merge some of them with `reshape` before the call",
         )
     return ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes))
 
@@ -101,7 +102,7 @@ def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
 def size_of_annotation(size: Any) -> Size:
     """A size name, an expression of them, or a fixed non-negative number. Raises AnnotationRefused."""
     if size is Dim:
-        raise AnnotationRefused("lend.Dim is the base of size names, not a size", "write `class N(lend.Dim): ...` and use N")
+        raise AnnotationRefused("`lend.Dim` is the base of size names, not a size", "write `class N(lend.Dim): ...` and use `N`")
     if isinstance(size, DimType | SizeExpression):
         for name in symbols(size):
             _ = name
@@ -109,14 +110,14 @@ def size_of_annotation(size: Any) -> Size:
     if get_origin(size) is Literal:
         (size, *more) = get_args(size)
         if more:
-            raise AnnotationRefused("a size is one number", "write Literal[3]")
+            raise AnnotationRefused("a size is one number", "write `Literal[3]`")
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
         raise AnnotationRefused(
-            f"{annotation_text(size)} is not a size",
-            "write a size name (from lend.dims import N), or Literal[3] for a fixed size",
+            f"`{annotation_text(size)}` is not a size",
+            "write a size name, after `from lend.dims import N`, or `Literal[3]` for a fixed size",
         )
     if size < 0:
-        raise AnnotationRefused(f"a size cannot be negative ({int(size)})")
+        raise AnnotationRefused(f"the size `{int(size)}` is negative")
     return int(size)
 
 
@@ -132,8 +133,8 @@ def comptime_kind(annotation: ComptimeAnnotation) -> ComptimeKind:
     if isinstance(type_, type) and issubclass(type_, DeviceFunction):
         return ComptimeKind(Callable)
     raise AnnotationRefused(
-        f"comptime[{annotation_text(type_)}] is not a kind of compile-time value",
-        "comptime takes int, bool, float, str, type (an element type) or Callable (a function)",
+        f"`comptime[{annotation_text(type_)}]` is not a kind of compile-time value",
+        "write `comptime` of `int`, `bool`, `float`, `str`, `type` (an element type) or `Callable` (a function)",
     )
 
 
@@ -145,11 +146,11 @@ def tuple_kind(items: tuple[Any, ...]) -> TupleKind:
     for member in members:
         if not isinstance(member, BorrowAnnotation):
             raise AnnotationRefused(
-                f"a tuple parameter holds borrows, not {annotation_text(member)}", "write tuple[Ref[f64, N], ...]"
+                f"a tuple parameter holds borrows, not `{annotation_text(member)}`", "write `tuple[Ref[f64, N], ...]`"
             )
         kinds.append(array_kind(member))
     if not kinds:
-        raise AnnotationRefused("an empty tuple parameter", "write tuple[Ref[f64, N], ...]")
+        raise AnnotationRefused("an empty tuple parameter", "write `tuple[Ref[f64, N], ...]`")
     return TupleKind(tuple(kinds), variadic)
 
 

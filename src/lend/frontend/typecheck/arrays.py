@@ -43,16 +43,22 @@ class Arrays(Operators):
     def tuple_item(self, base: TupleOf, expression: syntax.Subscript) -> Entity:
         """`t[k]` with a compile-time k."""
         if len(expression.indices) != 1 or isinstance(expression.indices[0], syntax.Slice):
-            self.refuse("L0211", "a tuple is indexed by one number", expression.span, "write t[0]")
+            self.refuse("L0211", "a tuple is indexed by one number", expression.span, "not one number", fix="write `t[0]`")
         index = self.check(expression.indices[0])
         if not (isinstance(index, Number) and isinstance(index.value, int)):
             self.refuse(
-                "L0212", "a tuple's index must be known at compile time", expression.span, "this index is known at run time only",
-                fix="loop with `for x in the_tuple:` or `for k in lend.static_range(len(the_tuple)):`",
-            )  # fmt: skip
+                "L0212",
+                "a tuple's index must be known at compile time",
+                expression.span,
+                "this index is known at run time only",
+                fix="write `for x in the_tuple:`, or `for k in lend.static_range(len(the_tuple)):`",
+            )
         if not -len(base.items) <= index.value < len(base.items):
             self.refuse(
-                "L0213", f"index {index.value} is out of range for a tuple of {len(base.items)}", expression.span, "no such item"
+                "L0213",
+                f"the index {index.value} is out of range for a tuple of {len(base.items)} values",
+                expression.span,
+                "no such item",
             )
         return base.items[index.value]
 
@@ -62,9 +68,11 @@ class Arrays(Operators):
         indices = expression.indices
         if len(indices) > dimensions:
             self.refuse(
-                "L0211", f"{len(indices)} subscripts on {base.name}, which has {dimensions} dimension{'s' if dimensions > 1 else ''}",
-                expression.span, f"{base.name} has {dimensions} dimension{'s' if dimensions > 1 else ''}",
-            )  # fmt: skip
+                "L0211",
+                f"{len(indices)} subscripts on `{base.name}`, which has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+                expression.span,
+                f"`{base.name}` has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+            )
         if len(indices) < dimensions or any(isinstance(index, syntax.Slice) for index in indices):
             return self.view(base, expression)
         values = tuple(self.index(base, k, index) for k, index in enumerate(indices) if not isinstance(index, syntax.Slice))
@@ -78,16 +86,29 @@ class Arrays(Operators):
         entity = self.check(expression)
         if isinstance(entity, TupleOf):
             self.refuse(
-                "L0207", "a subscript must be an integer, not a tuple", expression.span, "this is a tuple", fix="write x[i, j]"
+                "L0207",
+                "a subscript must be an integer, not a tuple",
+                expression.span,
+                "this is a tuple",
+                fix="write each index: `x[i, j]`",
             )
         if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
-            size = base.shape[dimension]
-            text = str(size.value) if isinstance(size, Number) else (size.value.name or f"{base.name}.shape[{dimension}]")
+            text = self.size_name(base, dimension)
             self.refuse(
-                "L0214", f"the subscript {entity.value} is negative; in kernels subscripts do not count from the end", expression.span,
-                "negative", fix=f"write {base.name}[{text} - {-entity.value}]" if len(base.shape) == 1 else f"write {text} - {-entity.value}",
-            )  # fmt: skip
+                "L0214",
+                f"the subscript `{entity.value}` is negative, and in kernels subscripts do not count from the end",
+                expression.span,
+                "before the first element",
+                fix=f"write `{base.name}[{text} - {-entity.value}]`"
+                if len(base.shape) == 1
+                else f"write `{text} - {-entity.value}`",
+            )
         return self.to_index(entity, expression.span, "a subscript")
+
+    def size_name(self, array: Array, dimension: int) -> str:
+        """How the user can write the size of a dimension."""
+        size = array.shape[dimension]
+        return str(size.value) if isinstance(size, Number) else (size.value.name or f"{array.name}.shape[{dimension}]")
 
     def bounds_site(self, array: Array, access: str, span: Span) -> int | None:
         """A site for an access; None inside `lend.unchecked`."""
@@ -121,8 +142,8 @@ class Arrays(Operators):
         """`base.name`."""
         position = base.type.index_of(expression.name)
         if position is None:
-            names = ", ".join(name for name, _ in base.type.fields)
-            self.refuse("L0215", f"{base.type} has no field {expression.name}", expression.span, f"its fields are {names}")
+            names = ", ".join(f"`{name}`" for name, _ in base.type.fields)
+            self.refuse("L0215", f"`{base.type}` has no field `{expression.name}`", expression.span, f"its fields are {names}")
         if isinstance(base, Record):
             return base.items[position]
         member = base.type.fields[position][1]
@@ -165,7 +186,7 @@ class Arrays(Operators):
                 "a slice's step must be a positive compile-time integer",
                 span,
                 "in this slice",
-                fix="index x[n - 1 - i] to walk backwards",
+                fix="write a loop over `x[n - 1 - i]` to walk backwards",
             )
         whole = base.shape[dimension]
         bounds: list[tuple[Entity, Value]] = []
@@ -174,10 +195,10 @@ class Arrays(Operators):
             if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
                 self.refuse(
                     "L0214",
-                    f"the slice bound {entity.value} is negative; in kernels bounds do not count from the end",
-                    span,
-                    "negative",
-                    fix=f"write n - {-entity.value}",
+                    f"the slice bound `{entity.value}` is negative, and in kernels bounds do not count from the end",
+                    part.span if part is not None else span,
+                    "before the first element",
+                    fix=f"write `{self.size_name(base, dimension)} - {-entity.value}`",
                 )
             bounds.append((entity, self.to_index(entity, span, "a slice bound")))
         (lower, low), (upper, high) = bounds
@@ -195,7 +216,7 @@ class Arrays(Operators):
 
     def reshape(self, array: Array, sizes: list[Entity], span: Span) -> Array:
         """`x.reshape(n, m)`: a borrow of the same memory."""
-        self.host_only("reshape", span, "borrow the reshaped array before the loop")
+        self.host_only("`reshape`", span, "borrow the reshaped array before the loop")
         if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
             sizes = list(sizes[0].items)
         shape, values = self.sizes(sizes, span, "reshape")
@@ -205,7 +226,7 @@ class Arrays(Operators):
         )
         result = self.new_value(array_type(type.element, len(values), type.borrow, layout), span, array.name)
         shape_site = self.site(
-            "shape", span, array=array.name, text=f"reshape of {array.name}: the number of elements must stay the same"
+            "shape", span, array=array.name, text=f"the reshape of `{array.name}` must keep the number of elements"
         )
         view_site = self.site("view", span, array=array.name)
         self.emit(typed.Reshape(span, result, array.value, values, shape_site, view_site))
@@ -214,17 +235,19 @@ class Arrays(Operators):
     def sizes(self, entities: list[Entity], span: Span, what: str) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
         """Sizes of a new array, as entities and as values."""
         if not 1 <= len(entities) <= MAX_DIMENSIONS:
-            self.refuse("L0217", f"{what} takes 1 to {MAX_DIMENSIONS} sizes, not {len(entities)}", span, f"{len(entities)} sizes")
+            self.refuse(
+                "L0217", f"`{what}` takes 1 to {MAX_DIMENSIONS} sizes, not {len(entities)}", span, f"{len(entities)} sizes"
+            )
         shape: list[Number | Scalar] = []
         values: list[Value] = []
         for entity in entities:
             if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
                 self.refuse(
                     "L0217",
-                    f"the size {entity.value} is negative",
+                    f"the size `{entity.value}` is negative",
                     span,
                     "a size is 0 or more",
-                    fix="say each size (there is no -1)",
+                    fix="write each size as a number of 0 or more",
                 )
             value = self.to_index(entity, span, "a size")
             values.append(value)
@@ -233,7 +256,9 @@ class Arrays(Operators):
 
     def allocate(self, name: str, arguments: list[Entity], span: Span) -> Array:
         """`lend.empty(f64, n, m)` and `lend.zeros`."""
-        self.host_only(f"lend.{name}", span, "allocate before the loop, or use lend.local(T, 4) for a small private array")
+        self.host_only(
+            f"`lend.{name}`", span, "make the array before the loop, or use `lend.local(f64, 4)` for a small private one"
+        )
         element, sizes = self.element_and_sizes(name, arguments, span)
         shape, values = self.sizes(sizes, span, f"lend.{name}")
         result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
@@ -249,10 +274,10 @@ class Arrays(Operators):
             if not (isinstance(size, Number) and isinstance(size.value, int) and size.value >= 0):
                 self.refuse(
                     "L0217",
-                    "the sizes of lend.local must be known at compile time",
+                    "the sizes of `lend.local` must be known when the kernel is compiled",
                     span,
                     "not a compile-time integer",
-                    fix="make it a comptime[int] parameter, or use lend.empty at host level",
+                    fix="make it a `comptime[int]` parameter, or use `lend.empty` before the loop",
                 )
             constant.append(int(size.value))
         self.sizes(sizes, span, "lend.local")
@@ -266,7 +291,7 @@ class Arrays(Operators):
         element = self.type_of(first) if isinstance(first, Python) else None
         if element is None:
             self.refuse(
-                "L0217", f"lend.{name} begins with an element type", span, "no element type", fix=f"write lend.{name}(f64, n)"
+                "L0217", f"`lend.{name}` begins with an element type", span, "no element type", fix=f"write `lend.{name}(f64, n)`"
             )
         sizes = arguments[1:]
         if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
@@ -302,13 +327,13 @@ class Arrays(Operators):
                 element = array.value.array.element
                 return Python(element if isinstance(element, ScalarType) else element.python_class)
             case _:
-                known = "shape, ndim, size, dtype, reshape(...)"
+                known = "`shape`, `ndim`, `size`, `dtype` and `reshape(...)`"
                 self.refuse(
                     "L0215",
-                    f"arrays in kernels have no attribute {name}",
+                    f"arrays in kernels have no attribute `{name}`",
                     span,
                     f"they have {known}",
-                    fix="write the loop over elements",
+                    fix="write a loop over the elements",
                 )
 
     # ------------------------------------------------------------------------------------------------------------ writing
@@ -317,9 +342,12 @@ class Arrays(Operators):
         """Refuse a store through a `Ref`."""
         if not array.value.array.borrow.writable:
             self.refuse(
-                "L0218", f"{array.name} is borrowed as Ref: it can only be read", span, "this would write to it",
-                fix=f"borrow it as Mut in the signature: {array.name}: Mut[...]",
-            )  # fmt: skip
+                "L0218",
+                f"`{array.name}` is borrowed as `Ref`, which is read only",
+                span,
+                "written here",
+                fix=f"borrow it as `Mut` in the signature: `{array.name}: Mut[...]`",
+            )
 
     def store(
         self, array: Array, indices: tuple[Value, ...], path: tuple[int, ...], type: Any, value: Entity, span: Span
@@ -330,15 +358,15 @@ class Arrays(Operators):
             if not isinstance(value, Record) or value.type is not type:
                 self.refuse(
                     "L0219",
-                    f"{array.name} holds {type}, not {self.describe(value)}",
+                    f"`{array.name}` holds `{type}`, not {self.describe(value)}",
                     span,
-                    f"this is {self.describe(value)}",
-                    fix=f"build one: {type}(...)",
+                    f"{self.describe(value)} is stored here",
+                    fix=f"build one, `{type}(...)`, or store into one of its fields",
                 )
             for position, (item, (_, member)) in enumerate(zip(value.items, type.fields, strict=True)):
                 self.store(array, indices, (*path, position), member, item, span)
             return
-        converted = self.convert(value, type, span, f"stored in {array.name}")
+        converted = self.convert(value, type, span, f"stored in `{array.name}`")
         self.emit(typed.Store(span, array.value, indices, path, converted, self.bounds_site(array, "write", span)))
 
 

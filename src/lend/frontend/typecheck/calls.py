@@ -14,6 +14,7 @@ from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.signature import annotation_of
 from lend.frontend.typecheck.assigned import assigned_names
+from lend.frontend.typecheck.conversions import object_text
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -60,16 +61,18 @@ _BUILTIN_CASTS: dict[Any, ScalarType] = {bool: BOOL_, int: I64, float: F64}
 
 _ONLY_AS_LOOP = {"grid": "for i in lend.grid(N):", "static_range": "for k in lend.static_range(4):"}
 
+_LOOPS = ("range", "enumerate", "zip")
+
 _ADVICE: dict[str, str] = {
-    "print": "kernels do not print; return values, or set a breakpoint in kernel.py(...)",
-    "sum": "write a loop: s += x[k]",
-    "any": "write a loop: found |= condition",
-    "all": "write a loop: ok &= condition",
-    "sorted": "sort outside the kernel with np.sort",
-    "isinstance": "types are known when the kernel is compiled; use a comptime parameter",
-    "range": "it can only stand in `for k in range(...)`",
-    "enumerate": "it can only stand in `for k, x in enumerate(a_tuple)`",
-    "zip": "it can only stand in `for a, b in zip(tuple1, tuple2)`",
+    "print": "return the value, or set a breakpoint and call `{kernel}.py(...)`",
+    "sum": "write a loop with `s += x[k]`",
+    "any": "write a loop with `found |= condition`",
+    "all": "write a loop with `holds &= condition`",
+    "sorted": "sort before the call, with `np.sort`",
+    "isinstance": "types are known when the kernel is compiled: use a `comptime` parameter",
+    "range": "write `for k in range(...):`",
+    "enumerate": "write `for k, v in enumerate(a_tuple):`",
+    "zip": "write `for a, b in zip(a_tuple, another):`",
 }
 
 
@@ -129,24 +132,29 @@ class Calls(Expressions):
         name = getattr(target, "__name__", repr(target))
         module = getattr(target, "__module__", None) or ""
         if not callable(target):
-            self.refuse("L0222", f"the Python object {target!r} cannot be called", span, "not a function")
+            self.refuse("L0222", f"{object_text(target)} cannot be called", span, "not a function")
         if isinstance(target, np.ufunc) or str(module).startswith("numpy"):
             self.refuse(
-                "L0223", f"kernels do not know np.{name}", span, "not one of NumPy's scalar functions",
-                fix="work on elements in loops; docs/semantics.md lists the functions",
-            )  # fmt: skip
+                "L0223",
+                f"kernels do not have `np.{name}`",
+                span,
+                "not one of NumPy's functions of single numbers",
+                fix="write a loop over the elements",
+            )
         self.refuse(
             "L0223",
-            f"kernels do not know the function {name}",
+            f"kernels do not have the function `{name}`",
             span,
-            "not a kernel function",
-            fix="write it in Python under @lend.function",
+            "its source cannot be compiled",
+            fix="write it in Python under `@lend.function`",
         )
 
     def no_keywords(self, keywords: dict[str, Entity], name: str, span: Span) -> None:
         """Refuse keyword arguments where there are none."""
         if keywords:
-            self.refuse("L0224", f"{name} takes no keyword arguments in kernels", span, f"{next(iter(keywords))}= is not known")
+            self.refuse(
+                "L0224", f"`{name}` takes no keyword arguments in kernels", span, f"`{next(iter(keywords))}=` is not known"
+            )
 
     def count(self, arguments: list[Entity], allowed: tuple[int, ...], name: str, span: Span) -> None:
         """Refuse a wrong number of arguments."""
@@ -154,7 +162,7 @@ class Calls(Expressions):
             wanted = " or ".join(map(str, allowed))
             self.refuse(
                 "L0224",
-                f"{name} takes {wanted} argument{'s' if allowed != (1,) else ''}, not {len(arguments)}",
+                f"`{name}` takes {wanted} argument{'s' if allowed != (1,) else ''}, not {len(arguments)}",
                 span,
                 f"{len(arguments)} given",
             )
@@ -169,17 +177,17 @@ class Calls(Expressions):
             return Number(type(0), type)
         if type is BOOL_:
             return self.truth(self.settle(arguments[0]), span)
-        return self.cast(self.number(arguments[0], span, f"the argument of {name}"), type, span)
+        return self.cast(self.number(arguments[0], span, f"the argument of `{name}`"), type, span)
 
     def make_complex(self, arguments: list[Entity], span: Span) -> Entity:
         """`complex(re, im)`, `complex(x)`."""
         self.count(arguments, (1, 2), "complex", span)
-        parts = [self.number(a, span, "the argument of complex") for a in arguments]
+        parts = [self.number(a, span, "the argument of `complex`") for a in arguments]
         if len(parts) == 1:
             return self.cast(parts[0], COMPLEX128, span)
         if all(isinstance(p, Number) and p.type is None for p in parts):
             return Number(complex(parts[0].value, parts[1].value), None)  # type: ignore[arg-type]
-        type = self.join_or_refuse(parts[0], parts[1], span, "complex()")
+        type = self.join_or_refuse(parts[0], parts[1], span, "`complex`")
         if type not in (F32, F64):
             type = F64
         values = tuple(self.convert(p, type, span, "a part of a complex number") for p in parts)
@@ -190,12 +198,14 @@ class Calls(Expressions):
         names = [name for name, _ in struct.fields]
         given: dict[str, Entity] = dict(zip(names, arguments, strict=False))
         if len(arguments) > len(names):
-            self.refuse("L0224", f"{struct} has {len(names)} fields, {len(arguments)} given", span, "too many")
+            self.refuse(
+                "L0224", f"`{struct}` has {len(names)} fields, and {len(arguments)} values are given", span, "too many values"
+            )
         for name, value in keywords.items():
             if name not in names or name in given:
                 self.refuse(
                     "L0224",
-                    f"{struct} has no field {name}" if name not in names else f"{name} is given twice",
+                    f"`{struct}` has no field `{name}`" if name not in names else f"`{name}` is given twice",
                     span,
                     "in this call",
                 )
@@ -203,14 +213,19 @@ class Calls(Expressions):
         items: list[Entity] = []
         for name, member in struct.fields:
             if name not in given:
-                self.refuse("L0224", f"{struct}(...) lacks the field {name}", span, f"its fields are {', '.join(names)}")
+                self.refuse(
+                    "L0224",
+                    f"`{struct}(...)` lacks the field `{name}`",
+                    span,
+                    f"its fields are {', '.join(f'`{n}`' for n in names)}",
+                )
             value = self.settle(given[name])
             if isinstance(member, StructType):
                 if not isinstance(value, Record) or value.type is not member:
-                    self.refuse("L0219", f"the field {name} is {member}, not {self.describe(value)}", span, "in this call")
+                    self.refuse("L0219", f"the field `{name}` is `{member}`, not {self.describe(value)}", span, "in this call")
                 items.append(value)
             else:
-                items.append(Scalar(self.convert(value, member, span, f"the field {name}")))
+                items.append(Scalar(self.convert(value, member, span, f"the field `{name}`")))
         return Record(struct, tuple(items))
 
     # ---------------------------------------------------------------------------------------------------- known functions
@@ -238,10 +253,10 @@ class Calls(Expressions):
                 if len(arguments) < 2:
                     self.refuse(
                         "L0224",
-                        f"{name} needs at least two values",
+                        f"`{name}` needs at least two values",
                         span,
                         f"{len(arguments)} given",
-                        fix=f"write {entry.op}(a, b)",
+                        fix=f"write `{entry.op}(a, b)`",
                     )
                 return self.extremum(entry.op, arguments, span)
             case Library():
@@ -252,12 +267,12 @@ class Calls(Expressions):
     def call_library(self, entry: Library, name: str, arguments: list[Entity], span: Span) -> Entity:
         """A function written in kernel code."""
         integral = entry.python in (library.gcd, library.lcm, library.isqrt)
-        numbers = [self.number(a, span, f"an argument of {name}") for a in arguments]
+        numbers = [self.number(a, span, f"an argument of `{name}`") for a in arguments]
         if integral:
             for number in numbers:
                 type = self.scalar_type(number)
                 if (type is not None and not type.is_integer) or (type is None and not isinstance(self.sample(number), int)):
-                    self.refuse("L0207", f"{name} takes integers", span, f"this is {self.describe(number)}")
+                    self.refuse("L0207", f"`{name}` takes integers", span, f"this is {self.describe(number)}")
         elif entry.python is library.sign and (t := self.scalar_type(numbers[0])) is not None and t.kind == "uint":
             return self.extremum("min", [numbers[0], Number(1, None)], span)
         elif entry.python in (library.degrees, library.radians, library.reciprocal):
@@ -266,23 +281,23 @@ class Calls(Expressions):
 
     def float_argument(self, entity: Number | Scalar, name: str, span: Span) -> Number | Scalar:
         """An integer argument of a floating function becomes f64."""
-        type = self.floating(entity, span, f"an argument of {name}")
+        type = self.floating(entity, span, f"an argument of `{name}`")
         if isinstance(entity, Number) and entity.type is None:
             return entity if not isinstance(entity.value, int) else Number(float(entity.value), None)
-        return Scalar(self.convert(entity, type, span, f"an argument of {name}"))
+        return Scalar(self.convert(entity, type, span, f"an argument of `{name}`"))
 
     def primitive(self, entry: Primitive, name: str, arguments: list[Entity], span: Span) -> Entity:
         """A primitive mathematical function: arguments joined and made floating."""
-        numbers = [self.number(a, span, f"an argument of {name}") for a in arguments]
+        numbers = [self.number(a, span, f"an argument of `{name}`") for a in arguments]
         if entry.result == "i64" and all(self.is_integral(n) for n in numbers):
             return numbers[0]
         if entry.name == "conj" and all(not self.is_complex(n) for n in numbers):
             return numbers[0]
-        type = self.floating(numbers[0], span, f"an argument of {name}")
+        type = self.floating(numbers[0], span, f"an argument of `{name}`")
         if len(numbers) > 1:
             joined = numbers[0]
             for number in numbers[1:]:
-                type = self.join_or_refuse(joined, number, span, name)
+                type = self.join_or_refuse(joined, number, span, f"`{name}`")
                 joined = (
                     Number(type(0), type)
                     if not (self.scalar_type(joined) is None and self.scalar_type(number) is None)
@@ -293,12 +308,12 @@ class Calls(Expressions):
         if type.kind == "complex" and entry.domain == "real":
             self.refuse(
                 "L0209",
-                f"{name} of a complex number",
+                f"`{name}` of a complex number",
                 span,
                 "this function takes real numbers",
-                fix="use abs(...), .real or .imag",
+                fix="use `abs(...)`, `.real` or `.imag`",
             )
-        values = tuple(self.convert(n, type, span, f"an argument of {name}") for n in numbers)
+        values = tuple(self.convert(n, type, span, f"an argument of `{name}`") for n in numbers)
         if entry.name in ("isnan", "isinf", "isfinite") and type.kind == "complex":
             parts = [self.math(part, values, PART[type], span) for part in ("real", "imag")]
             tests = [self.math(entry.name, (p,), BOOL_, span) for p in parts]
@@ -327,23 +342,25 @@ class Calls(Expressions):
                     return arguments[0].shape[0]
                 if isinstance(arguments[0], TupleOf):
                     return Number(len(arguments[0].items), None)
-                self.refuse("L0208", f"len of {self.describe(arguments[0])}", span, "arrays and tuples have a length")
+                self.refuse("L0208", f"{self.describe(arguments[0])} has no length", span, "only arrays and tuples have one")
             case "round":
                 if len(arguments) == 2:
                     self.refuse(
                         "L0224",
-                        "round to a number of digits",
+                        "`round` to a number of digits",
                         span,
                         "kernels round to integers",
-                        fix="write round(x * 100) / 100",
+                        fix="write `round(x * 100) / 100`",
                     )
                 self.count(arguments, (1,), name, span)
-                number = self.number(arguments[0], span, "the argument of round")
+                number = self.number(arguments[0], span, "the argument of `round`")
                 if self.is_integral(number):
                     return self.cast(number, I64, span)
-                value = self.convert(number, self.floating(number, span, "the argument of round"), span, "the argument of round")
+                value = self.convert(
+                    number, self.floating(number, span, "the argument of `round`"), span, "the argument of `round`"
+                )
                 if value.scalar.kind == "complex":
-                    self.refuse("L0209", "round of a complex number", span, "Python refuses this too")
+                    self.refuse("L0209", "`round` of a complex number", span, "Python refuses this too")
                 return Scalar(self.cast_value(self.math("rint", (value,), value.scalar, span), I64, span))
             case "divmod":
                 self.count(arguments, (2,), name, span)
@@ -360,15 +377,15 @@ class Calls(Expressions):
                 self.count(arguments, (1,), name, span)
                 value = self.materialise(arguments[0], span)
                 if not value.scalar.is_integer:
-                    self.refuse("L0209", f"bit_count of {value.scalar}", span, "bit operations are of integers")
+                    self.refuse("L0209", f"`bit_count` of `{value.scalar}`", span, "bit operations are of integers")
                 return Scalar(self.math("popcount", (value,), value.scalar, span))
             case _:
                 self.refuse(
                     "L0223",
-                    f"kernels do not have {name} here",
+                    f"kernels do not have `{name}`" if name not in _LOOPS else f"`{name}` stands only in a `for`",
                     span,
-                    f"{name} is not a function of kernels",
-                    fix=_ADVICE.get(name),
+                    "this call",
+                    fix=_ADVICE[name].format(kernel=self.frames[0].name) if name in _ADVICE else None,
                 )
 
     def select(self, arguments: list[Entity], span: Span) -> Entity:
@@ -409,14 +426,14 @@ class Calls(Expressions):
         if target is intrinsics.unchecked:
             self.refuse(
                 "L0225",
-                "lend.unchecked is a block",
+                "`lend.unchecked` is a block",
                 span,
-                "it can only stand in a `with`",
+                "not in a `with` here",
                 fix='write `with lend.unchecked("reason"):`',
             )
         for name, usage in _ONLY_AS_LOOP.items():
             if target is getattr(intrinsics, name):
-                self.refuse("L0225", f"lend.{name} is a loop", span, "it can only stand in a `for`", fix=f"write `{usage}`")
+                self.refuse("L0225", f"`lend.{name}` is a loop", span, "not in a `for` here", fix=f"write `{usage}`")
         return None
 
     # ------------------------------------------------------------------------------------------------------ device functions
@@ -429,7 +446,11 @@ class Calls(Expressions):
         for frame in self.frames:
             if frame.identity is tree or (function.identity is not None and frame.identity is function.identity):
                 self.refuse(
-                    "L0226", f"{tree.name} calls itself", span, "recursion is not possible in kernels", fix="write a loop"
+                    "L0226",
+                    f"`{tree.name}` calls itself, and kernels have no recursion",
+                    span,
+                    f"`{tree.name}` is being called already",
+                    fix="write a loop",
                 )
         if len(self.frames) > MAX_DEPTH:
             self.refuse("L0226", f"calls are nested more than {MAX_DEPTH} deep", span, "too deep")
@@ -463,7 +484,7 @@ class Calls(Expressions):
         self.emit(typed.Call(span, tuple(results), tree.name, tree.span.source.filename, tuple(values), body))
         self.operations.extend(sizes)
         if isinstance(entity, Conflict):
-            self.refuse("L0203", f"{tree.name} returns no single type: {entity.why}", span, "called here", fix=entity.fix)
+            self.refuse("L0203", f"`{tree.name}` returns no single type: {entity.why}", span, "called here", fix=entity.fix)
         return entity
 
     def returned_form(self, form: Any) -> Any:
@@ -503,11 +524,11 @@ class Calls(Expressions):
         """Parameter name to entity, by Python's rules."""
         tree = function.function
         positional = [p for p in tree.parameters if not p.keyword_only]
-        declared = (Label(tree.span, f"{tree.name} is defined here"),)
+        declared = (Label(tree.span, f"`{tree.name}` is defined here"),)
         if len(arguments) > len(positional):
             self.refuse(
                 "L0224",
-                f"{tree.name} takes {len(positional)} argument{'s' if len(positional) != 1 else ''}, not {len(arguments)}",
+                f"`{tree.name}` takes {len(positional)} argument{'s' if len(positional) != 1 else ''}, not {len(arguments)}",
                 span,
                 "too many arguments",
                 labels=declared,
@@ -516,9 +537,9 @@ class Calls(Expressions):
         known = {p.name for p in tree.parameters}
         for name, value in keywords.items():
             if name not in known:
-                self.refuse("L0224", f"{tree.name} has no parameter {name}", span, f"{name}= is not known", labels=declared)
+                self.refuse("L0224", f"`{tree.name}` has no parameter `{name}`", span, f"`{name}=` is not known", labels=declared)
             if name in bound:
-                self.refuse("L0224", f"{name} is given twice", span, "by position and by name", labels=declared)
+                self.refuse("L0224", f"`{name}` is given twice", span, "by position and by name", labels=declared)
             bound[name] = value
         for parameter in tree.parameters:
             if parameter.name not in bound:
@@ -532,9 +553,9 @@ class Calls(Expressions):
         if parameter.default is None and parameter.name not in known:
             self.refuse(
                 "L0224",
-                f"{function.function.name} lacks the argument {parameter.name}",
+                f"the call of `{function.function.name}` lacks the argument `{parameter.name}`",
                 span,
-                f"{parameter.name} is missing",
+                f"`{parameter.name}` is missing",
                 labels=declared,
             )
         if parameter.name not in known:
@@ -551,11 +572,11 @@ class Calls(Expressions):
             kind = parameter_kind(annotation)
         except AnnotationRefused:
             return entity
-        what = f"the argument {parameter.name} of {function.function.name}"
+        what = f"the argument `{parameter.name}` of `{function.function.name}`"
         if isinstance(kind, ScalarKind) and isinstance(kind.element, ScalarType):
             return Scalar(self.convert(entity, kind.element, span, what))
         if isinstance(kind, ComptimeKind) and isinstance(entity, Scalar | Array):
-            self.refuse("L0212", f"{what} must be known at compile time", span, "this is known at run time only")
+            self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
         if isinstance(kind, ArrayKind):
             self.check_borrow(kind, entity, what, span)
         return entity
@@ -568,21 +589,24 @@ class Calls(Expressions):
         if isinstance(kind.element, ScalarType | StructType) and kind.element is not type.element:
             self.refuse(
                 "L0219",
-                f"{what} is an array of {kind.element}, not of {type.element}",
+                f"{what} is an array of `{kind.element}`, not of `{type.element}`",
                 span,
-                f"{entity.name} holds {type.element}",
+                f"`{entity.name}` holds `{type.element}`",
             )
         if len(kind.sizes) != type.dimensions:
             self.refuse(
-                "L0219", f"{what} has {len(kind.sizes)} dimensions, {entity.name} has {type.dimensions}", span, "passed here"
+                "L0219",
+                f"{what} has {len(kind.sizes)} dimension{'s' if len(kind.sizes) > 1 else ''}, and `{entity.name}` has {type.dimensions}",
+                span,
+                "passed here",
             )
         if kind.borrow.writable and not type.borrow.writable:
             self.refuse(
                 "L0218",
-                f"{what} is borrowed as {kind.borrow.value}, but {entity.name} is a Ref here",
+                f"{what} is borrowed as `{kind.borrow.value}`, but `{entity.name}` is a `Ref` here",
                 span,
-                "it can only be read",
-                fix=f"borrow {entity.name} as Mut",
+                f"`{entity.name}` is read only",
+                fix=f"borrow it as `Mut` in the signature: `{entity.name}: Mut[...]`",
             )
 
     def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:

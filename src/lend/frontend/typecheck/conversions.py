@@ -11,6 +11,7 @@ of them holds every value of the other (`language.types.widens`).
 from __future__ import annotations
 
 import math
+import types
 from typing import Any
 
 from lend.diagnostics.spans import Span
@@ -53,9 +54,14 @@ from lend.language.types import (
 
 
 def shown(type: ScalarType | None, value: Any = None) -> str:
-    """A type's name in messages."""
+    """A type or a literal in messages."""
     if type is None:
-        return f"the literal {value}" if value is not None else "a literal"
+        return f"the literal `{value}`" if value is not None else "a literal"
+    return f"`{type_name(type)}`"
+
+
+def type_name(type: ScalarType) -> str:
+    """A type as the user writes it."""
     return "i64" if type is INDEX else type.name
 
 
@@ -66,6 +72,20 @@ def literal_default(value: Any) -> ScalarType:
     if isinstance(value, int):
         return I64
     return F64 if isinstance(value, float) else COMPLEX128
+
+
+def object_text(value: object) -> str:
+    """A Python object in messages, without the place in memory that `repr` would show."""
+    if value is None or isinstance(value, str):
+        return f"`{value!r}`"
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    if isinstance(value, types.ModuleType):
+        return f"the module `{name}`"
+    if isinstance(value, ScalarType | StructType) or (isinstance(name, str) and isinstance(value, type)):
+        return f"the type `{name or value!r}`"
+    if isinstance(name, str) and callable(value):
+        return f"the function `{name}`"
+    return f"a Python object of type `{type(value).__name__}`"
 
 
 class Conversions(Emitter):
@@ -79,19 +99,19 @@ class Conversions(Emitter):
             case Number():
                 return shown(entity.type, entity.value)
             case Scalar():
-                return "a literal" if entity.literals is not None else f"{shown(entity.value.scalar)}"
+                return "a literal" if entity.literals is not None else shown(entity.value.scalar)
             case Array():
                 return f"an array of {len(entity.shape)} dimension{'s' if len(entity.shape) > 1 else ''}"
             case Element() | Record():
-                return f"a {entity.type.name}"
+                return f"a `{entity.type.name}`"
             case TupleOf():
-                return f"a tuple of {len(entity.items)}"
+                return f"a tuple of {len(entity.items)} value{'s' if len(entity.items) != 1 else ''}"
             case Function():
                 return "a function"
             case Python():
-                return "None" if entity.object is None else f"the Python object {entity.object!r}"
+                return object_text(entity.object)
             case Method():
-                return f"the method {entity.name}"
+                return f"the method `{entity.name}`"
             case Reducing():
                 return "a reduction variable"
             case Missing() | Conflict() | Poison():
@@ -105,11 +125,11 @@ class Conversions(Emitter):
             raise Refused
         fix = None
         if isinstance(entity, Array):
-            fix = f"kernels work on elements: write {entity.name}[{', '.join('ijklmn'[: len(entity.shape)])}] inside a loop"
+            fix = f"work on one element, `{entity.name}[{', '.join('ijklmn'[: len(entity.shape)])}]`, inside a loop"
         elif isinstance(entity, Element | Record):
-            fix = f"use one of its fields: {', '.join(name for name, _ in entity.type.fields)}"
+            fix = f"use one of its fields: {', '.join(f'`.{name}`' for name, _ in entity.type.fields)}"
         elif isinstance(entity, Function | Method) or (isinstance(entity, Python) and callable(entity.object)):
-            fix = "call it: add parentheses and arguments"
+            fix = "call it: write its arguments in parentheses"
         self.refuse(
             "L0208", f"{what} is needed here, not {self.describe(entity)}", span, f"this is {self.describe(entity)}", fix=fix
         )
@@ -178,18 +198,20 @@ class Conversions(Emitter):
         """Which cast to write so that two types meet."""
         if a is None or b is None:
             known = a or b
-            return f"say which type you want: f64(...) around the {shown(known)} value accepts the rounding"
+            return f"write `f64(...)` around the {shown(known)} value: it may round"
         if a.is_float or b.is_float:
             floating = a if a.is_float else b
             if floating in (F32, F16, BF16):
-                return f"write {floating.name}(...) around the {shown(b if floating is a else a)} value, or f64(...) around both"
-            return f"write {floating.name}(...) around the {shown(b if floating is a else a)} value: it may round"
+                return (
+                    f"write `{floating.name}(...)` around the {shown(b if floating is a else a)} value, or `f64(...)` around both"
+                )
+            return f"write `{floating.name}(...)` around the {shown(b if floating is a else a)} value: it may round"
         wide = max(a, b, key=lambda t: t.bits)
         if a.bits == b.bits == 64:
-            return f"write i64(...) around the {'u64' if a.kind == 'uint' or b.kind == 'uint' else 'other'} value (it wraps beyond 2**63 - 1)"
+            return "write `i64(...)` around the `u64` value: it wraps beyond 2**63 - 1"
         if wide.bits < 64:
-            return f"write i{wide.bits * 2}(...) around both"
-        return f"write {shown(wide)}(...) around the {shown(a if wide is b else b)} value (it wraps)"
+            return f"write `i{wide.bits * 2}(...)` around both"
+        return f"write `{type_name(wide)}(...)` around the {shown(a if wide is b else b)} value: it may wrap"
 
     # ------------------------------------------------------------------------------------------------------ conversions
 
@@ -239,19 +261,24 @@ class Conversions(Emitter):
         if isinstance(literal, int) and not isinstance(literal, bool) and type.is_integer:
             limits = f"{shown(type)} holds {type.minimum} to {type.maximum}"
             self.refuse(
-                "L0206", f"the literal {literal} does not fit in {shown(type)} ({what})", span, limits, fix="use a wider type"
+                "L0206", f"the literal `{literal}` does not fit in {shown(type)} ({what})", span, limits, fix="use a wider type"
             )
         self.refuse(
-            "L0205", f"the literal {literal} is not a value of {shown(type)} ({what})", span, f"{shown(type)} is needed here",
-            fix=f"write {shown(type)}({literal}) to convert it" if type.kind != "bool" else "write True or False, or a comparison",
-        )  # fmt: skip
+            "L0205",
+            f"the literal `{literal}` is not a value of {shown(type)} ({what})",
+            span,
+            f"{shown(type)} is needed here",
+            fix=f"write `{type_name(type)}({literal})` to convert it"
+            if type.kind != "bool"
+            else "write `True` or `False`, or a comparison",
+        )
 
     def refuse_lossy(self, source: ScalarType, target: ScalarType, span: Span, what: str) -> None:
         """Refuse an implicit conversion that could lose something."""
         if source.kind == "complex":
-            fix = "take its .real or .imag, or abs(...)"
+            fix = "take its `.real` or `.imag`, or `abs(...)`"
         else:
-            fix = f"write {shown(target)}(...) to convert it"
+            fix = f"write `{type_name(target)}(...)` to convert it"
         self.refuse(
             "L0205",
             f"{shown(source)} cannot become {shown(target)} without a cast ({what})",
@@ -277,13 +304,17 @@ class Conversions(Emitter):
                     f"a complex number cannot become {shown(type)}",
                     span,
                     "this is complex",
-                    fix="take its .real or .imag",
+                    fix="take its `.real` or `.imag`",
                 )
             return Number(arithmetic.cast(type, entity.value), type)
         source = entity.value.scalar
         if source.kind == "complex" and type.kind not in ("complex", "bool"):
             self.refuse(
-                "L0205", f"a complex number cannot become {shown(type)}", span, "this is complex", fix="take its .real or .imag"
+                "L0205",
+                f"a complex number cannot become {shown(type)}",
+                span,
+                "this is complex",
+                fix="take its `.real` or `.imag`",
             )
         return Scalar(self.cast_value(entity.value, type, span))
 
@@ -317,7 +348,7 @@ class Conversions(Emitter):
             return scalar.value
         if type is None or not type.is_integer:
             named = shown(type, self.sample_text(scalar))
-            fix = "write i64(...) to truncate it" if type is None or type.is_float else "write an integer"
+            fix = "write `i64(...)` to truncate it" if type is None or type.is_float else "write an integer"
             self.refuse("L0207", f"{what} must be an integer, not {named}", span, f"this is {named}", fix=fix)
         if isinstance(scalar, Number):
             self.require_fit(scalar.value, I64, span, what)

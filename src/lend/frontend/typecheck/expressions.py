@@ -8,6 +8,7 @@ Python would evaluate them.
 from __future__ import annotations
 
 import builtins
+import difflib
 import types
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.capture import capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
+from lend.frontend.typecheck.conversions import object_text
 from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -124,10 +126,21 @@ class Expressions(Arrays):
         if not found:
             self.unit.deferred = True
             self.refuse(
-                "L0201", f"the name {name} is not defined", span, "not found in this function, its module or Python's builtins"
+                "L0201",
+                f"the name `{name}` is not defined",
+                span,
+                "not found in this function, its module or Python's builtins",
+                fix=self.spelling(name),
             )
         self.depend(frame.captured.resolve, name, value)
         return self.entity_of(value, name, span)
+
+    def spelling(self, name: str) -> str | None:
+        """A name that is meant, perhaps."""
+        frame = self.frame
+        known = [*frame.names, *(frame.outer or {}), *frame.captured.closure, *frame.captured.globals]
+        near = difflib.get_close_matches(name, [n for n in known if not n.startswith(("#", "_"))], 1)
+        return f"did you mean `{near[0]}`?" if near else None
 
     def depend(self, resolve: Callable[[str], tuple[bool, Any]], name: str, value: Any) -> None:
         """Remember that the specialisation holds only while this name has this value."""
@@ -142,11 +155,13 @@ class Expressions(Arrays):
             case Missing():
                 labels = tuple(Label(s, "assigned here") for s in dict.fromkeys(entity.assigned))
                 fix = (
-                    f"give {name} a value before the branch or loop" if labels or entity.why.startswith("not assigned") else None
+                    f"give `{name}` a value before the branch or loop"
+                    if labels or entity.why.startswith("not assigned")
+                    else None
                 )
-                self.refuse("L0202", f"{name} is {entity.why}", span, f"{name} is read here", labels=labels, fix=fix)
+                self.refuse("L0202", f"`{name}` is {entity.why}", span, f"`{name}` is read here", labels=labels, fix=fix)
             case Conflict():
-                self.refuse("L0203", f"{name} has no single type: {entity.why}", span, f"{name} is read here", fix=entity.fix)
+                self.refuse("L0203", f"`{name}` has no single type: {entity.why}", span, f"`{name}` is read here", fix=entity.fix)
             case Reducing():
                 self.refuse_reduction_read(entity, span)
             case _:
@@ -156,10 +171,13 @@ class Expressions(Arrays):
         """A reduction variable may be touched by its operator only."""
         op = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}.get(entity.operator, entity.operator)
         self.refuse(
-            "L0404", f"{entity.name} is reduced by `{op}` in this parallel loop; iterations cannot see its value", span,
-            f"{entity.name} is read here", labels=(Label(entity.declared, f"reduced by `{op}` here"),),
+            "L0404",
+            f"`{entity.name}` is reduced by `{op}` in this parallel loop, and its iterations cannot see the value",
+            span,
+            f"`{entity.name}` is read here",
+            labels=(Label(entity.declared, f"reduced by `{op}` here"),),
             fix="read it after the loop, or compute what you need from this iteration's own values",
-        )  # fmt: skip
+        )
 
     def entity_of(self, value: Any, name: str, span: Span) -> Entity:
         """The entity of a captured Python value."""
@@ -181,14 +199,17 @@ class Expressions(Arrays):
             return self.captured_record(value, struct, name, span)
         if isinstance(value, np.ndarray) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
             self.refuse(
-                "L0220", f"{name} is an array captured from outside the kernel", span, "kernels borrow arrays through parameters only",
-                fix=f"add a parameter {name}: Ref[f64, N]",
-            )  # fmt: skip
+                "L0220",
+                f"`{name}` is an array captured from outside the kernel",
+                span,
+                "kernels borrow arrays through parameters only",
+                fix=f"add a parameter `{name}: Ref[f64, N]`",
+            )
         if isinstance(value, list | dict | set):
             kind = builtins.type(value).__name__  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
             self.refuse(
                 "L0220",
-                f"{name} is a Python {kind}",
+                f"`{name}` is a Python {kind}",
                 span,
                 f"kernels do not know {kind}s",
                 fix="capture a tuple, or pass an array as a parameter",
@@ -218,11 +239,14 @@ class Expressions(Arrays):
         if size.equals is not None:
             return self.size_entity(size.equals, span)
         if size is Dim:
-            self.refuse("L0221", "lend.Dim is the base of size names", span, "not a size")
+            self.refuse("L0221", "`lend.Dim` is the base of size names, not a size", span, "not a size")
         self.refuse(
-            "L0221", f"{size.__name__} is not a size of any parameter of {self.frames[0].name}", span, "no argument says how large it is",
-            fix=f"use it in a borrow: x: Ref[f64, {size.__name__}]",
-        )  # fmt: skip
+            "L0221",
+            f"`{size.__name__}` is not a size of any parameter of `{self.frames[0].name}`",
+            span,
+            "no argument says how large it is",
+            fix=f"use it in a borrow: `x: Ref[f64, {size.__name__}]`",
+        )
 
     # -------------------------------------------------------------------------------------------------------- attributes
 
@@ -240,7 +264,7 @@ class Expressions(Arrays):
             case Python():
                 return self.python_attribute(base, name, span)
             case _:
-                self.refuse("L0215", f"{self.describe(base)} has no attribute {name}", span, "no such attribute")
+                self.refuse("L0215", f"{self.describe(base)} has no attribute `{name}`", span, "no such attribute")
 
     def number_attribute(self, base: Number | Scalar, name: str, span: Span) -> Entity:
         """`.real`, `.imag`, `.conjugate()`."""
@@ -248,7 +272,7 @@ class Expressions(Arrays):
             return Method(base, "conjugate")
         if name in ("real", "imag"):
             return self.part(base, name, span)
-        self.refuse("L0215", f"numbers in kernels have no attribute {name}", span, "they have real, imag and conjugate()")
+        self.refuse("L0215", f"numbers in kernels have no attribute `{name}`", span, "they have `real`, `imag` and `conjugate()`")
 
     def part(self, base: Number | Scalar, name: str, span: Span) -> Entity:
         """The real or imaginary part."""
@@ -264,12 +288,11 @@ class Expressions(Arrays):
         """An attribute of a module or of another compile-time object."""
         object = base.object
         if isinstance(object, ScalarType | StructType | DimType) or isinstance(object, np.ndarray):
-            self.refuse("L0215", f"{object!r} has no attribute {name} in kernels", span, "no such attribute")
+            self.refuse("L0215", f"{object_text(object)} has no attribute `{name}` in kernels", span, "no such attribute")
         missing = _MISSING
         value = getattr(object, name, missing)
         if value is missing:
-            what = f"the module {object.__name__}" if isinstance(object, types.ModuleType) else f"{object!r}"
-            self.refuse("L0215", f"{what} has no attribute {name}", span, "no such attribute")
+            self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute")
         if not isinstance(value, types.ModuleType):
             self.unit.dependencies.append(Dependency(lambda: getattr(object, name, missing), value))
         return self.entity_of(value, name, span)
@@ -337,9 +360,11 @@ class Expressions(Arrays):
         if isinstance(test, Number):
             return self.check(expression.then if test.value else expression.orelse)
         result = self.branch(
-            test.value, expression.span,
-            lambda: self.settle(self.check(expression.then)), lambda: self.settle(self.check(expression.orelse)),
-        )  # fmt: skip
+            test.value,
+            expression.span,
+            lambda: self.settle(self.check(expression.then)),
+            lambda: self.settle(self.check(expression.orelse)),
+        )
         if isinstance(result, Conflict):
             self.refuse(
                 "L0203", f"the two arms have no single type: {result.why}", expression.span, "in this expression", fix=result.fix

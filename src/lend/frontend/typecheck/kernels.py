@@ -118,8 +118,16 @@ class KernelChecker(Loops):
             shape, yields = self.results(result)
         region = prune(region_of(body, yields))
         return typed.Kernel(
-            span, self.tree.name, dims, tuple(self.parameters), region, shape, tuple(self.unit.sites), tuple(self.unit.unchecked), self.unit.math
-        )  # fmt: skip
+            span,
+            self.tree.name,
+            dims,
+            tuple(self.parameters),
+            region,
+            shape,
+            tuple(self.unit.sites),
+            tuple(self.unit.unchecked),
+            self.unit.math,
+        )
 
     def truth_type(self) -> ScalarType:
         """The type of flags."""
@@ -213,7 +221,7 @@ class KernelChecker(Loops):
 
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Another kernel at host level: its signature is checked here, its body stands in place."""
-        self.host_only(f"the kernel {kernel.__name__}", span, "make it a @lend.function, or call the kernel outside the loop")
+        self.host_only(f"the kernel `{kernel.__name__}`", span, "make it a `@lend.function`, or call the kernel outside the loop")
         tree, captured, signature = kernel.front_end()
         function = Function(tree, captured, identity=captured.function)
         bound = self.bind_kernel(signature, function, arguments, keywords, span)
@@ -252,7 +260,7 @@ class KernelChecker(Loops):
         if isinstance(holds, Number):
             if not holds.value:
                 self.refuse(
-                    "L0406", f"the contract `{text}` of {self.frame.name} does not hold", self.frame.calls[-1], "in this call"
+                    "L0406", f"the contract `{text}` of `{self.frame.name}` does not hold", self.frame.calls[-1], "in this call"
                 )
             return
         self.emit(typed.Require(contract.span, holds.value, self.site("contract", contract.span, text=text)))
@@ -273,7 +281,7 @@ class KernelChecker(Loops):
         later: list[tuple[Any, Number | Scalar, str]] = []
         for spec in signature.parameters:
             entity = self.settle(bound[spec.name])
-            what = f"the argument {spec.name} of {signature.kernel}"
+            what = f"the argument `{spec.name}` of `{signature.kernel}`"
             match spec.kind:
                 case ScalarKind():
                     if isinstance(spec.kind.element, ScalarType):
@@ -281,13 +289,13 @@ class KernelChecker(Loops):
                     elif isinstance(spec.kind.element, StructType):
                         if not isinstance(entity, Record) or entity.type is not spec.kind.element:
                             self.refuse(
-                                "L0219", f"{what} is {spec.kind.element}, not {self.describe(entity)}", span, "passed here"
+                                "L0219", f"{what} is `{spec.kind.element}`, not {self.describe(entity)}", span, "passed here"
                             )
                     else:
                         entity = Scalar(self.materialise(entity, span))
                 case ComptimeKind():
                     if isinstance(entity, Scalar | Array):
-                        self.refuse("L0212", f"{what} must be known at compile time", span, "this is known at run time only")
+                        self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
                 case ArrayKind():
                     self.judge_array(spec.kind, entity, what, span, sizes, later)
                 case TupleKind():
@@ -318,7 +326,7 @@ class KernelChecker(Loops):
             if isinstance(size, DimType) and size.equals is None and size not in sizes:
                 sizes[size] = actual if isinstance(actual, Scalar) else Scalar(self.materialise(actual, span, INDEX))
             else:
-                later.append((size, actual, f"{what}, dimension {dimension}, must have the size {size_text(size)}"))
+                later.append((size, actual, f"{what} must have the size `{size_text(size)}` in dimension {dimension}"))
 
     def require_size(
         self, size: Any, actual: Number | Scalar, what: str, sizes: dict[DimType, Number | Scalar], span: Span
@@ -353,11 +361,14 @@ class KernelChecker(Loops):
         for position, (a, a_writes, x) in enumerate(arrays):
             for b, b_writes, y in arrays[position + 1 :]:
                 if (a_writes or b_writes) and self.overlap(x, y):
-                    same = x.name if x.name == y.name else f"{x.name} and {y.name}"
+                    same = f"`{x.name}`" if x.name == y.name else f"`{x.name}` and `{y.name}`"
                     self.refuse(
-                        "L0407", f"the arguments {a} and {b} of {signature.kernel} may overlap", span,
-                        f"both borrow {same}, {a if a_writes else b} exclusively", fix="pass different arrays",
-                    )  # fmt: skip
+                        "L0407",
+                        f"the arguments `{a}` and `{b}` of `{signature.kernel}` may overlap",
+                        span,
+                        f"both borrow {same}, and `{a if a_writes else b}` writes",
+                        fix="pass different arrays",
+                    )
 
 
 class _Unannotated:

@@ -182,9 +182,9 @@ class Loops(Statements):
         entity = self.check(iterable)
         if isinstance(entity, TupleOf):
             return self.unroll(statement, list(entity.items))
-        fix = "write `for k in range(n):`, `for i in lend.grid(n):`"
+        fix = "write `for k in range(n):` or `for i in lend.grid(n):`"
         if isinstance(entity, Array):
-            fix = f"write `for k in range(len({entity.name})):` and use {entity.name}[k]"
+            fix = f"write `for k in range(len({entity.name})):` and use `{entity.name}[k]`"
         self.refuse(
             "L0403", f"a loop over {self.describe(entity)}", iterable.span, "kernels loop over ranges, grids and tuples", fix=fix
         )
@@ -197,18 +197,22 @@ class Loops(Statements):
             if not (isinstance(entity, Number) and isinstance(entity.value, int)):
                 self.refuse(
                     "L0212",
-                    "the bounds of lend.static_range must be known at compile time",
+                    "the bounds of `lend.static_range` must be known when the kernel is compiled",
                     argument.span,
                     "not a compile-time integer",
-                    fix="make it a comptime[int] parameter, or use range(...)",
+                    fix="make it a `comptime[int]` parameter, or write `range(...)`",
                 )
             bounds.append(entity.value)
         if call.keywords or not 1 <= len(bounds) <= 3 or (len(bounds) == 3 and bounds[2] == 0):
-            self.refuse("L0224", "lend.static_range takes one to three integers, the step not 0", call.span, "in this call")
+            self.refuse("L0224", "`lend.static_range` takes one to three integers, the step not 0", call.span, "in this call")
         values = range(*bounds)
         if len(values) > MAX_UNROLLED:
             self.refuse(
-                "L0403", f"{len(values)} iterations would be unrolled", call.span, f"at most {MAX_UNROLLED}", fix="use range(...)"
+                "L0403",
+                f"{len(values)} iterations would be unrolled",
+                call.span,
+                f"at most {MAX_UNROLLED} are",
+                fix="write `range(...)`",
             )
         return [Number(value, None) for value in values]
 
@@ -222,13 +226,13 @@ class Loops(Statements):
                     "L0403",
                     f"a loop over {self.describe(entity)}",
                     argument.span,
-                    "enumerate and zip take tuples here",
+                    "`enumerate` and `zip` take tuples in kernels",
                     fix="write `for k in range(n):`",
                 )
             columns.append(entity.items)
         if target is builtins.enumerate:
             if len(columns) != 1 or call.keywords:
-                self.refuse("L0224", "enumerate takes one tuple", call.span, "in this call")
+                self.refuse("L0224", "`enumerate` takes one tuple", call.span, "in this call")
             columns.insert(0, tuple(Number(k, None) for k in range(len(columns[0]))))
         return [TupleOf(items) for items in zip(*columns, strict=False)]
 
@@ -273,10 +277,10 @@ class Loops(Statements):
         """`for k in range(…)`."""
         span = statement.span
         if not isinstance(statement.target, syntax.Name):
-            self.refuse("L0403", "range gives one index", statement.target.span, "one name is needed here")
+            self.refuse("L0403", "`range` gives one index", statement.target.span, "one name is needed here")
         if call.keywords or not 1 <= len(call.arguments) <= 3:
-            self.refuse("L0224", f"range takes one to three integers, not {len(call.arguments)}", call.span, "in this call")
-        extent, site = self.extent([self.check(a) for a in call.arguments], call.span, "a bound of range")
+            self.refuse("L0224", f"`range` takes one to three integers, not {len(call.arguments)}", call.span, "in this call")
+        extent, site = self.extent([self.check(a) for a in call.arguments], call.span, "a bound of `range`")
         name = statement.target.id
         before_loop = dict(self.names)
         self.names.pop(name, None)
@@ -284,9 +288,14 @@ class Loops(Statements):
         def attempt(forms: dict[str, Form]) -> tuple[dict[str, Entity], bool]:
             index = self.new_value(INDEX, statement.target.span, name)
             return self.try_sequential(
-                statement.body, forms, span, {name: Scalar(index)}, before_loop,
-                lambda results, inits, body, stops: typed.For(span, results, extent, inits, body, stops, site), (index,),
-            )  # fmt: skip
+                statement.body,
+                forms,
+                span,
+                {name: Scalar(index)},
+                before_loop,
+                lambda results, inits, body, stops: typed.For(span, results, extent, inits, body, stops, site),
+                (index,),
+            )
 
         self.settle_loop(statement.body, span, attempt)
         if name not in assigned_names(statement.body) or isinstance(self.names.get(name), Missing):
@@ -382,9 +391,15 @@ class Loops(Statements):
                 regions[:] = [region_of(operations, [test], tuple(parameters))]
 
             return self.try_sequential(
-                statement.body, forms, span, {}, before_loop,
-                lambda results, inits, body, stops: typed.While(span, results, inits, regions[0], body, stops), (), condition,
-            )  # fmt: skip
+                statement.body,
+                forms,
+                span,
+                {},
+                before_loop,
+                lambda results, inits, body, stops: typed.While(span, results, inits, regions[0], body, stops),
+                (),
+                condition,
+            )
 
         self.settle_loop(statement.body, span, attempt)
 
@@ -395,9 +410,12 @@ class Loops(Statements):
         span = statement.span
         if self.in_grid:
             self.refuse(
-                "L0401", "a parallel loop inside a parallel loop", span, "lend.grid cannot be nested",
-                fix="give one lend.grid all the extents, or use `for ... in range(...)` inside",
-            )  # fmt: skip
+                "L0401",
+                "a parallel loop inside a parallel loop",
+                span,
+                "inside another one here",
+                fix="give one `lend.grid` all the extents, or write `for ... in range(...)` inside",
+            )
         names = self.grid_names(statement, call)
         extents = self.grid_extents(call)
         before_loop = dict(self.names)
@@ -432,7 +450,7 @@ class Loops(Statements):
         """A reduction whose contributions do not fit its variable."""
         why = form.entity.why if isinstance(form, Gone) and isinstance(form.entity, Conflict) else "its types do not fit together"
         fix = form.entity.fix if isinstance(form, Gone) and isinstance(form.entity, Conflict) else None
-        self.refuse("L0404", f"the reduction of {name} has no single type", declared[1], why, fix=fix)
+        self.refuse("L0404", f"the reduction of `{name}` has no single type", declared[1], why, fix=fix)
 
     def grid_names(self, statement: syntax.For, call: syntax.Call) -> list[syntax.Name]:
         """The index names, one per extent."""
@@ -449,19 +467,27 @@ class Loops(Statements):
                 fix="write `for i, j in lend.grid(N, M):`",
             )
         if call.keywords or not 1 <= count <= 6:
-            self.refuse("L0224", f"lend.grid takes one to six extents, not {count}", call.span, "in this call")
+            self.refuse("L0224", f"`lend.grid` takes one to six extents, not {count}", call.span, "in this call")
         if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
             fix = None
             if len(names) == 1 and count in (2, 3):
-                fix = "each argument of lend.grid is one dimension; for one index with bounds write `lend.grid((lower, upper))`"
+                fix = "write `lend.grid((lower, upper))` for one index with bounds: each argument of `lend.grid` is a dimension of its own"
             self.refuse(
-                "L0403", f"lend.grid has {count} extent{'s' if count > 1 else ''}, but there {'are' if len(names) > 1 else 'is'} {len(names)} "
-                f"{'indices' if len(names) > 1 else 'index'}", target.span, f"{len(names)} here",
-                labels=(Label(call.span, f"{count} here"),), fix=fix,
-            )  # fmt: skip
+                "L0403",
+                f"`lend.grid` has {count} extent{'s' if count > 1 else ''}, but there {'are' if len(names) > 1 else 'is'} {len(names)} "
+                f"{'indices' if len(names) > 1 else 'index'}",
+                target.span,
+                f"{len(names)} {'indices' if len(names) > 1 else 'index'}",
+                labels=(Label(call.span, f"{count} extent{'s' if count > 1 else ''}"),),
+                fix=fix,
+            )
         if len({name.id for name in names}) != len(names):
             self.refuse(
-                "L0403", "two indices of a grid have the same name", target.span, "twice", fix="give each dimension its own name"
+                "L0403",
+                "two indices of a grid have the same name",
+                target.span,
+                "one name stands twice here",
+                fix="give each dimension its own name",
             )
         return names
 
@@ -475,11 +501,11 @@ class Loops(Statements):
             if not 1 <= len(parts) <= 3:
                 self.refuse(
                     "L0224",
-                    f"an extent is n, (lower, upper) or (lower, upper, step), not {len(parts)} values",
+                    f"an extent is `n`, `(lower, upper)` or `(lower, upper, step)`, not {len(parts)} values",
                     argument.span,
-                    "this extent",
+                    f"{len(parts)} values",
                 )
-            extent, where = self.extent(parts, argument.span, "a bound of lend.grid")
+            extent, where = self.extent(parts, argument.span, "a bound of `lend.grid`")
             extents.append(extent)
             site = where if where is not None else site
         return extents, site
@@ -532,23 +558,27 @@ class Loops(Statements):
     def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> None:
         """A parallel loop assigns a host-level name other than by one reduction."""
         if isinstance(statement, syntax.AugAssign) and statement.op == "-":
-            fix = f"subtracting is adding the negative: {name} += -(...)"
+            fix = f"add the negative: `{name} += -(...)`"
         elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Name):
-            fix = f"to keep the largest write `{name} = max({name}, {statement.value.id})`; a value of this iteration only needs another name"
+            fix = f"to keep the largest value write `{name} = max({name}, {statement.value.id})`, the smallest with `min`; for a value of one iteration use another name"
         elif (
             isinstance(statement, syntax.Assign)
             and isinstance(statement.value, syntax.Binary)
             and self.is_name(statement.value.left, name)
         ):
             op = statement.value.op
-            fix = f"write `{name} {op}= ...`" if op in _REDUCING else f"reductions are += *= &= |= ^= min max; `{op}` is not one"
+            fix = f"write `{name} {op}= ...`" if op in _REDUCING else "reduce with one of `+= *= &= |= ^=`, `min` and `max`"
         else:
-            fix = f"use another name inside the loop, or reduce: {name} += ..., {name} = max({name}, ...)"
-        labels = (Label(reduced[1], f"{name} is reduced here"),) if reduced is not None else ()
+            fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
+        labels = (Label(reduced[1], f"`{name}` is reduced here"),) if reduced is not None else ()
         self.refuse(
-            "L0404", f"{name} belongs to the host level; the iterations of a parallel loop cannot assign it", statement.span,
-            "every iteration would write the same variable", labels=labels, fix=fix,
-        )  # fmt: skip
+            "L0404",
+            f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
+            statement.span,
+            "every iteration would write this one variable",
+            labels=labels,
+            fix=fix,
+        )
 
     def is_name(self, expression: syntax.Expr, name: str) -> bool:
         """Whether an expression is this name."""
@@ -576,7 +606,7 @@ class Loops(Statements):
             current = self.instantiate(forms[name], name, span, parameters, [])
             groups.append(Reduction(operator, tuple(inits)))  # type: ignore[arg-type]
             if not isinstance(current, Scalar | TupleOf):
-                self.refuse("L0404", f"{name} cannot be reduced", declared, "not a number or a tuple of numbers")
+                self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.check_reduction(name, operator, tuple(inits), declared)
             inside[name] = Reducing(name, operator, current, declared)
         saved = dict(before)
@@ -621,12 +651,14 @@ class Loops(Statements):
         types: list[ScalarType] = [value.scalar for value in inits]
         if len(types) > 1 and operator not in ("min", "max"):
             self.refuse(
-                "L0404", f"a tuple cannot be reduced by this operator ({name})", span, "tuples are reduced by min and max"
+                "L0404", f"the tuple `{name}` cannot be reduced by this operator", span, "tuples are reduced by `min` and `max`"
             )
         if operator in ("and", "or", "xor") and any(not (t.is_integer or t is BOOL_) for t in types):
-            self.refuse("L0404", f"{name} is {types[0]}: bit operations are of integers and bools", span, "reduced here")
+            self.refuse("L0404", f"`{name}` is `{types[0]}`, and bit operations are of integers and bools", span, "reduced here")
         if operator in ("min", "max") and any(t.kind == "complex" for t in types):
-            self.refuse("L0404", f"{name} is complex: complex numbers have no order", span, "reduced here", fix="reduce abs(...)")
+            self.refuse(
+                "L0404", f"`{name}` is complex, and complex numbers have no order", span, "reduced here", fix="reduce `abs(...)`"
+            )
 
 
 __all__ = ["Lent", "Loops", "Record"]

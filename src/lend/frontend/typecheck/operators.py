@@ -48,10 +48,10 @@ class Operators(Merging):
         if op == "@":
             self.refuse(
                 "L0209",
-                "kernels have no matrix product operator",
+                "kernels have no matrix product `@`",
                 span,
-                "`@` is not an operator on scalars",
-                fix="write the loops over i, j and k",
+                "multiplies matrices",
+                fix="write `*` for numbers, or the loops over `i`, `j` and `k` for matrices",
             )
         if op in ("==", "!=") and (isinstance(left, Python) or isinstance(right, Python)):
             return self.compare_objects(op, left, right, span)
@@ -115,16 +115,16 @@ class Operators(Merging):
     def fold_literals(self, op: str, a: Any, b: Any, span: Span) -> Number:
         """Literals combine as in Python, in unbounded integers."""
         if op in ("<<", "**") and isinstance(a, int) and isinstance(b, int) and abs(b) > MAX_LITERAL_BITS:
-            self.refuse("L0206", f"the literal {a} {op} {b} is too large", span, "no type of a kernel holds it")
+            self.refuse("L0206", f"the literal `{a} {op} {b}` is too large", span, "no type of a kernel holds it")
         try:
             value = _PYTHON[op](a, b)
         except ZeroDivisionError:
             if op == "/" or isinstance(a, float) or isinstance(b, float):
                 value = arithmetic.binary(NAMES[op], F64, float(a), float(b))
             else:
-                self.refuse("L0210", "integer division by zero", span, "the divisor is the literal 0")
-        except (TypeError, ValueError, OverflowError) as error:
-            self.refuse("L0209", f"`{op}` of these literals: {error}", span, "Python refuses this too")
+                self.refuse("L0210", "integer division by zero", span, "the divisor is `0`")
+        except (TypeError, ValueError, OverflowError):
+            self.refuse("L0209", f"`{a} {op} {b}` has no value", span, "Python refuses this too")
         return Number(value, BOOL_ if isinstance(value, bool) else None)
 
     def combine_literals(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar | None:
@@ -167,7 +167,7 @@ class Operators(Merging):
         site = None
         if type.is_integer:
             if isinstance(b, Number) and b.value == 0:
-                self.refuse("L0210", "integer division by zero", span, "the divisor is the constant 0")
+                self.refuse("L0210", "integer division by zero", span, "the divisor is `0`")
             site = None if isinstance(b, Number) else self.site("division", span)
         left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
         return Scalar(self.binary(NAMES[op], left, right, span, site))
@@ -177,15 +177,19 @@ class Operators(Merging):
         type = self.arithmetic_type(a, b, span, op)
         if not type.is_integer:
             self.refuse(
-                "L0209", f"`{op}` shifts integers, not {shown(type)}", span, f"this is {shown(type)}", fix="write i64(...) first"
+                "L0209",
+                f"`{op}` shifts integers, not {shown(type)}",
+                span,
+                f"{shown(type)} is shifted here",
+                fix="write `i64(...)` around the value",
             )
         if isinstance(b, Number) and b.value < 0:
             self.refuse(
                 "L0210",
-                f"a negative shift count ({b.value})",
+                f"the shift count `{b.value}` is negative",
                 span,
                 "Python refuses this too",
-                fix=f"shift the other way by {-b.value}",
+                fix=f"shift the other way: `{'>>' if op == '<<' else '<<'} {-b.value}`",
             )
         site = None if isinstance(b, Number) or type.kind == "uint" else self.site("shift", span)
         if isinstance(b, Number):
@@ -199,10 +203,10 @@ class Operators(Merging):
         if not (type.is_integer or type is BOOL_):
             self.refuse(
                 "L0209",
-                f"`{op}` of {shown(type)}",
+                f"`{op}` of {shown(type)} values",
                 span,
                 "bit operations are of integers and bools",
-                fix="use `and`/`or` for conditions",
+                fix="write `i64(...)` around the value, or `and` and `or` between conditions",
             )
         left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
         return Scalar(self.binary(NAMES[op], left, right, span))
@@ -215,9 +219,12 @@ class Operators(Merging):
             integral = ta.is_integer or ta is BOOL_
             if integral and exponent < 0:
                 self.refuse(
-                    "L0210", f"an integer to the negative power {exponent}", span, "integer `**` needs a non-negative exponent",
-                    fix="make the base a float: f64(...)",
-                )  # fmt: skip
+                    "L0210",
+                    f"an integer to the negative power `{exponent}`",
+                    span,
+                    "integer `**` needs an exponent of 0 or more",
+                    fix="write `f64(...)` around the base",
+                )
             exact = integral or self.unit.math != "strict"
             if exponent == 2 or (exact and exponent in (3, 4)):
                 base = self.materialise(a, span, I64 if ta is BOOL_ else ta)
@@ -253,7 +260,7 @@ class Operators(Merging):
         kind = type or literal_default(self.sample(a))
         if op == "~":
             if kind is BOOL_:
-                self.refuse("L0209", "`~` of a bool", span, "in Python ~True is -2", fix="write `not`")
+                self.refuse("L0209", "`~` of a `bool_`", span, "in Python `~True` is -2", fix="write `not`")
             if not kind.is_integer:
                 self.refuse("L0209", f"`~` of {shown(kind)}", span, "bit operations are of integers")
             return Scalar(self.unary("invert", self.materialise(a, span), span))
@@ -265,7 +272,7 @@ class Operators(Merging):
 
     def absolute(self, operand: Entity, span: Span) -> Entity:
         """`abs`: of a complex number its modulus."""
-        a = self.number(operand, span, "the argument of abs")
+        a = self.number(operand, span, "the argument of `abs`")
         if isinstance(a, Number):
             if a.type is None or a.type is BOOL_:
                 return Number(abs(a.value), None)
@@ -286,7 +293,7 @@ class Operators(Merging):
                 f"`{op}` of complex numbers",
                 span,
                 "complex numbers have no order",
-                fix="compare abs(...), .real or .imag",
+                fix="compare `abs(...)`, `.real` or `.imag`",
             )
         left, right = self.convert(a, type, span, f"compared by `{op}`"), self.convert(b, type, span, f"compared by `{op}`")
         return Scalar(self.binary(NAMES[op], left, right, span))
@@ -300,13 +307,15 @@ class Operators(Merging):
             "L0209",
             f"{self.describe(left)} and {self.describe(right)} cannot be compared",
             span,
-            "one is known at compile time only",
+            "one of them is no number",
         )
 
     def compare_tuples(self, op: str, left: TupleOf, right: TupleOf, span: Span) -> Entity:
         """Comparison of tuples, place by place."""
         if len(left.items) != len(right.items):
-            self.refuse("L0209", f"tuples of {len(left.items)} and {len(right.items)} are compared", span, "their lengths differ")
+            self.refuse(
+                "L0209", f"tuples of {len(left.items)} and {len(right.items)} values are compared", span, "their lengths differ"
+            )
         if op in ("==", "!="):
             equal: Entity = Number(True, BOOL_)
             for a, b in zip(left.items, right.items, strict=True):
@@ -329,26 +338,34 @@ class Operators(Merging):
             if isinstance(result, TupleOf) and isinstance(item, TupleOf):
                 result = self.tuple_extremum(op, result, item, span)
                 continue
-            a, b = self.number(result, span, f"an argument of {op}"), self.number(item, span, f"an argument of {op}")
+            a, b = self.number(result, span, f"an argument of `{op}`"), self.number(item, span, f"an argument of `{op}`")
             if isinstance(a, Number) and isinstance(b, Number) and a.type is None and b.type is None:
                 result = Number((min if op == "min" else max)(a.value, b.value), None)
                 continue
             type = self.join_or_refuse(a, b, span, f"`{op}`")
             if type.kind == "complex":
-                self.refuse("L0209", f"{op} of complex numbers", span, "complex numbers have no order", fix="compare abs(...)")
-            left, right = self.convert(a, type, span, f"in {op}"), self.convert(b, type, span, f"in {op}")
+                self.refuse(
+                    "L0209",
+                    f"`{op}` of complex numbers",
+                    span,
+                    "complex numbers have no order",
+                    fix="compare `abs(...)`, `.real` or `.imag`",
+                )
+            left, right = self.convert(a, type, span, f"in `{op}`"), self.convert(b, type, span, f"in `{op}`")
             result = Scalar(self.binary(op, left, right, span))
         return result
 
     def tuple_extremum(self, op: str, left: TupleOf, right: TupleOf, span: Span) -> TupleOf:
         """The lexicographically smaller (greater) of two tuples; equal ones keep the left."""
         if len(left.items) != len(right.items):
-            self.refuse("L0209", f"{op} of tuples of {len(left.items)} and {len(right.items)}", span, "their lengths differ")
+            self.refuse(
+                "L0209", f"`{op}` of tuples of {len(left.items)} and {len(right.items)} values", span, "their lengths differ"
+            )
         pairs: list[tuple[Value, Value]] = []
         for a, b in zip(left.items, right.items, strict=True):
             x, y = self.number(a, span), self.number(b, span)
             type = self.join_or_refuse(x, y, span, f"`{op}`")
-            pairs.append((self.convert(x, type, span, f"in {op}"), self.convert(y, type, span, f"in {op}")))
+            pairs.append((self.convert(x, type, span, f"in `{op}`"), self.convert(y, type, span, f"in `{op}`")))
         take: Value | None = None
         for x, y in reversed(pairs):
             better, equal = self.better(op, y, x, span)
@@ -380,10 +397,10 @@ class Operators(Merging):
         ):
             self.refuse(
                 "L0205",
-                f"{shown(type)} cannot become f64 without a cast ({what})",
+                f"{shown(type)} cannot become `f64` without a cast ({what})",
                 span,
                 f"this is {shown(type)}",
-                fix="write f64(...): it may round",
+                fix="write `f64(...)` around it: it may round",
             )
         return F64
 

@@ -122,9 +122,12 @@ class Statements(Calls):
                 self.check(statement.value)
             case syntax.Assert():
                 self.refuse(
-                    "L0405", "an assert that is not a contract", statement.span, "contracts stand at the top of a kernel, before the first loop",
+                    "L0405",
+                    "an assert that is not a contract",
+                    statement.span,
+                    "contracts stand at the top of a kernel, before the first loop",
                     fix="move it to the top if it speaks of sizes and scalar parameters; else test it before the call",
-                )  # fmt: skip
+                )
             case syntax.With():
                 self.with_statement(statement)
             case syntax.FunctionDef():
@@ -171,7 +174,9 @@ class Statements(Calls):
         if not isinstance(value, TupleOf):
             self.refuse("L0219", f"{self.describe(value)} cannot be unpacked", span, f"{count} names, one value")
         if len(value.items) != count:
-            self.refuse("L0219", f"a tuple of {len(value.items)} is unpacked into {count} names", span, f"{count} names here")
+            self.refuse(
+                "L0219", f"a tuple of {len(value.items)} values is unpacked into {count} names", span, f"{count} names here"
+            )
         return value.items
 
     def bind_name(self, target: syntax.Name, value: Entity) -> None:
@@ -191,20 +196,29 @@ class Statements(Calls):
         """`x[i] = value`."""
         base = self.check(target.value)
         if isinstance(base, Element):
-            self.refuse("L0211", f"a {base.type} has no elements", target.span, "assign to one of its fields")
+            self.refuse(
+                "L0211", f"a `{base.type}` has no elements", target.span, "not an array", fix="assign to one of its fields"
+            )
         if not isinstance(base, Array):
             if isinstance(base, TupleOf):
                 self.refuse(
-                    "L0219", "a tuple's items cannot be replaced", target.span, "tuples do not change", fix="build a new tuple"
+                    "L0219",
+                    "the items of a tuple cannot be replaced",
+                    target.span,
+                    "tuples do not change",
+                    fix="build a new tuple, or store into an array made by `lend.local`",
                 )
             self.refuse("L0219", f"{self.describe(base)} has no elements to assign", target.span, "not an array")
         self.require_writable(base, target.span)
         place = self.place(base, target)
         if isinstance(place, Array):
             self.refuse(
-                "L0227", f"a whole row or slice of {base.name} is assigned at once", target.span, "kernels assign single elements",
+                "L0227",
+                f"a whole row or slice of `{base.name}` is assigned at once",
+                target.span,
+                "kernels assign single elements",
                 fix="write a loop over the elements",
-            )  # fmt: skip
+            )
         if isinstance(place, Element):
             self.store(base, place.indices, place.path, place.type, value, span)
         else:
@@ -228,9 +242,11 @@ class Statements(Calls):
                 return
             member = base.type.fields[position][1]
             if isinstance(member, ScalarType):
-                value = Scalar(self.convert(value, member, span, f"the field {target.name}"))
+                value = Scalar(self.convert(value, member, span, f"the field `{target.name}`"))
             elif not isinstance(value, Record) or value.type is not member:
-                self.refuse("L0219", f"the field {target.name} is {member}, not {self.describe(value)}", span, "assigned here")
+                self.refuse(
+                    "L0219", f"the field `{target.name}` is `{member}`, not {self.describe(value)}", span, "assigned here"
+                )
             items = (*base.items[:position], value, *base.items[position + 1 :])
             self.names[target.value.id] = Record(base.type, items)
             return
@@ -275,7 +291,7 @@ class Statements(Calls):
                 return
         self.refuse(
             "L0227",
-            f"`{statement.op}=` of something that is not one element",
+            f"`{statement.op}=` changes something that is not one element",
             span,
             "kernels change single elements",
             fix="write a loop over the elements",
@@ -293,7 +309,7 @@ class Statements(Calls):
                 "this annotation is not a type of kernels",
                 statement.annotation.span,
                 "not a scalar type or a struct",
-                fix="write x: f64 = ...",
+                fix="write a type of kernels, such as `f64`, or leave out the annotation",
             )
         if statement.value is None:
             self.names.setdefault(statement.target.id, Missing((), "declared but not assigned"))
@@ -301,14 +317,14 @@ class Statements(Calls):
         value = self.settle(self.check(statement.value))
         if scalar is not None:
             self.bind_name(
-                statement.target, Scalar(self.convert(value, scalar, statement.span, f"the variable {statement.target.id}"))
+                statement.target, Scalar(self.convert(value, scalar, statement.span, f"the variable `{statement.target.id}`"))
             )
         elif isinstance(value, Record) and value.type is struct:
             self.bind_name(statement.target, value)
         else:
             self.refuse(
                 "L0219",
-                f"{statement.target.id} is declared {struct}, not {self.describe(value)}",
+                f"`{statement.target.id}` is declared as `{struct}`, not {self.describe(value)}",
                 statement.span,
                 "assigned here",
             )
@@ -347,9 +363,13 @@ class Statements(Calls):
         else:
             form = f"{variable.name} { {'add': '+', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'}[variable.operator] }= ..."
         self.refuse(
-            "L0404", f"{variable.name} is reduced in this parallel loop and changed in another way too", span, "changed here",
-            labels=(Label(variable.declared, "reduced here"),), fix=f"only `{form}` may touch it inside the loop",
-        )  # fmt: skip
+            "L0404",
+            f"`{variable.name}` is reduced in this parallel loop and changed in another way too",
+            span,
+            "changed here",
+            labels=(Label(variable.declared, "reduced here"),),
+            fix=f"only `{form}` may touch it inside the loop",
+        )
 
     # ------------------------------------------------------------------------------------------------------ branches, exits
 
@@ -369,19 +389,25 @@ class Statements(Calls):
         if f"#{word}" not in self.names:
             if word == "break" and self.in_grid and "#continue" in self.names:
                 self.refuse(
-                    "L0402", "break inside a parallel loop", statement.span, "its iterations have no order: there is no rest to leave out",
+                    "L0402",
+                    "`break` inside a parallel loop",
+                    statement.span,
+                    "its iterations have no order, so no others can be left out",
                     fix="write `continue` to end this iteration, or use a sequential `for ... in range(...)`",
-                )  # fmt: skip
-            self.refuse("L0402", f"{word} outside a loop", statement.span, "no loop encloses this")
+                )
+            self.refuse("L0402", f"`{word}` outside a loop", statement.span, "no loop encloses this")
         self.names[f"#{word}"] = Number(True, BOOL_)
 
     def return_statement(self, statement: syntax.Return) -> None:
         """`return value` sets the result and its flag."""
         if "#return" not in self.names:
             self.refuse(
-                "L0402", "return inside a parallel loop", statement.span, "its iterations have no order, none of them can return",
+                "L0402",
+                "`return` inside a parallel loop",
+                statement.span,
+                "its iterations have no order, so none of them can return",
                 fix="write `continue` to end this iteration, or reduce into a scalar and return that after the loop",
-            )  # fmt: skip
+            )
         value = self.settle(self.check(statement.value)) if statement.value is not None else Python(None)
         self.names["#result"] = value
         self.names["#return"] = Number(True, BOOL_)
@@ -411,7 +437,7 @@ class Statements(Calls):
         if isinstance(result, Conflict):
             self.refuse(
                 "L0203",
-                f"{tree.name} returns values of different types: {result.why}",
+                f"`{tree.name}` returns no single type: {result.why}",
                 tree.span,
                 "returned by this function",
                 fix=result.fix,
@@ -419,9 +445,12 @@ class Statements(Calls):
         valued = not (isinstance(result, Python) and result.object is None)
         if valued and not isinstance(returned, Number) and not always_leaves(tree.body):
             self.refuse(
-                "L0228", f"{tree.name} returns a value on some paths only", tree.span, "a path reaches the end without `return`",
+                "L0228",
+                f"`{tree.name}` returns a value on some paths only",
+                tree.span,
+                "a path reaches the end without `return`",
                 fix="return a value on every path",
-            )  # fmt: skip
+            )
         return result
 
     def with_statement(self, statement: syntax.With) -> None:
@@ -431,19 +460,19 @@ class Statements(Calls):
         if not isinstance(context, syntax.Call) or not (isinstance(callee, Python) and callee.object is intrinsics.unchecked):
             self.refuse(
                 "L0225",
-                "`with` something other than lend.unchecked",
-                statement.span,
-                "kernels have no other context managers",
-                fix='the only one is `with lend.unchecked("reason"):`',
+                "kernels have no `with` but `with lend.unchecked`",
+                context.span,
+                "another context",
+                fix="put it around the call of the kernel",
             )
         reason = context.arguments[0] if len(context.arguments) == 1 else None
         if not isinstance(reason, syntax.Literal) or not isinstance(reason.value, str) or not reason.value.strip():
             self.refuse(
                 "L0225",
-                "lend.unchecked needs a reason",
+                "`lend.unchecked` needs a reason, one string literal",
                 context.span,
-                "say why the accesses inside are right",
-                fix='write lend.unchecked("indices come from argsort")',
+                "no reason given",
+                fix='say why the accesses inside are right: `lend.unchecked("the indices come from argsort")`',
             )
         self.unit.unchecked.append(typed.Unchecked(statement.span, reason.value))
         self.unchecked_depth += 1
