@@ -156,11 +156,14 @@ class _Tuple:
 
     def members(self, count: int) -> list[ArrayParameter]:
         """The first `count` members as parameters of their own."""
-        while len(self._members) < count:
-            position = len(self._members)
-            kind = self.kind.items[0] if self.kind.variadic else self.kind.items[position]
-            self._members.append(ArrayParameter(self.kernel, f"{self.name}[{position}]", kind, self.dims))
-        return self._members[:count]
+        members = self._members
+        if len(members) < count:
+            members = list(members)  # a new list: other threads may be reading, or extending, the old one
+            for position in range(len(members), count):
+                kind = self.kind.items[0] if self.kind.variadic else self.kind.items[position]
+                members.append(ArrayParameter(self.kernel, f"{self.name}[{position}]", kind, self.dims))
+            self._members = members
+        return members[:count]
 
     def bind(self, value: Any, call: Binding) -> tuple[ArrayType, ...]:
         if not isinstance(value, (tuple, list)):

@@ -16,8 +16,8 @@ from __future__ import annotations
 from math import gcd
 from typing import NamedTuple
 
-BUDGET = 20_000
-"""Nodes that one search may visit; some 20 ms."""
+BUDGET = 10_000
+"""Nodes that the search for one answer may visit; some 20 ms."""
 
 
 class View(NamedTuple):
@@ -61,7 +61,7 @@ def overlaps(first: View, second: View) -> bool | None:
     # An element of the first starts at first_low + p, one of the second at second_low + q', counted down from its last:
     # second_last - q. They meet if p + q lies within one itemsize of second_last - first_low.
     distance = second_high - second.itemsize - first_low
-    return _reachable(_terms(first) + _terms(second), distance - first.itemsize + 1, distance + second.itemsize - 1)
+    return _reachable(_terms(first) + _terms(second), distance - first.itemsize + 1, distance + second.itemsize - 1, [BUDGET])
 
 
 def overlaps_itself(view: View) -> bool | None:
@@ -79,12 +79,12 @@ def overlaps_itself(view: View) -> bool | None:
     else:
         return False  # each stride steps over all that the smaller ones reach
     # Let k be the largest stride whose index differs, by 1 + d_k >= 1; smaller ones differ by e_j - c_j with 0 <= e_j <= 2 c_j.
-    undecided = False
+    undecided, budget = False, [BUDGET]
     for position, (stride, count) in enumerate(terms):
         smaller = [(other, 2 * times) for other, times in terms[:position]]
         target = sum(other * times for other, times in terms[:position]) - stride
         own = [(stride, count - 1)] if count > 1 else []
-        met = _reachable(smaller + own, target - view.itemsize + 1, target + view.itemsize - 1)
+        met = _reachable(smaller + own, target - view.itemsize + 1, target + view.itemsize - 1, budget)
         if met:
             return True
         undecided = undecided or met is None
@@ -95,8 +95,8 @@ def _terms(view: View) -> list[Term]:
     return [(abs(stride), size - 1) for size, stride in zip(view.shape, view.strides, strict=True) if size > 1 and stride != 0]
 
 
-def _reachable(terms: list[Term], low: int, high: int) -> bool | None:
-    """Whether a sum of the terms can lie in [low, high]."""
+def _reachable(terms: list[Term], low: int, high: int, budget: list[int]) -> bool | None:
+    """Whether a sum of the terms can lie in [low, high]; None if `budget`, which this uses up, does not suffice."""
     terms = _merge(terms)
     gcds: list[int] = [0]
     reaches: list[int] = [0]
@@ -104,7 +104,7 @@ def _reachable(terms: list[Term], low: int, high: int) -> bool | None:
         gcds.append(gcd(gcds[-1], stride))
         reaches.append(reaches[-1] + stride * count)
     try:
-        return _search(terms, gcds[::-1], reaches[::-1], 0, low, high, [BUDGET])
+        return _search(terms, gcds[::-1], reaches[::-1], 0, low, high, budget)
     except _OutOfBudget:
         return None
 

