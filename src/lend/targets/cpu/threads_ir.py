@@ -28,8 +28,8 @@ LOCK, STARTED = 0, 4
 STATE, GENERATION = 128, 132  # the generation is the upper half of the state: little-endian machines only
 SLEEPERS = 256
 WAITING = 384
-JOB = 512  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes)
-RUNS = 1024  # per thread: next chunk, end of the run; 128 bytes apart
+JOB = 136  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes): in the cache line of the state
+RUNS = 512  # per thread: next chunk, end of the run; 128 bytes apart
 RUN_BYTES = 128
 POOL_BYTES = RUNS + RUN_BYTES * MAX_THREADS
 
