@@ -565,10 +565,14 @@ Operation = (
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """One leaf of the kernel's arguments: a scalar or an array. `name` is `x`, `xs[0]` or `p.field`."""
+    """One leaf of the kernel's arguments: a scalar or an array. `name` is `x`, `xs[0]` or `p.field`.
+
+    `sizes` are an array's sizes as its annotation says them: numbers, dims, or values that the body computes from dims.
+    """
 
     name: str
     value: Value
+    sizes: tuple[Value | int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -583,7 +587,8 @@ class Unchecked:
 class Kernel:
     """One specialisation of a kernel.
 
-    `dims` are its symbolic sizes in the signature's order; `body` has no parameters and yields the leaves of `result`
+    `dims` are its symbolic sizes in the signature's order; `contracts` yields the conditions that hold when the body starts (facts
+    for proofs, evaluated at the call in unbounded integers, never compiled); `body` has no parameters and yields the leaves of `result`
     (`result` is None for a kernel that returns nothing).
     """
 
@@ -596,3 +601,4 @@ class Kernel:
     sites: tuple[Site, ...]
     unchecked: tuple[Unchecked, ...]
     math: Literal["fast", "default", "strict"]
+    contracts: Region = Region((), (), ())

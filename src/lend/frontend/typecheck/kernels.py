@@ -31,7 +31,7 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.loops import Loops
+from lend.frontend.typecheck.parallel import ParallelLoops
 from lend.frontend.typecheck.prune import prune
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Parameter, Value
@@ -84,7 +84,7 @@ def typecheck(
     return Checked(None if ordered else kernel, ordered, tuple(unit.dependencies), unit.deferred)
 
 
-class KernelChecker(Loops):
+class KernelChecker(ParallelLoops):
     """Typing of one kernel."""
 
     def __init__(
@@ -111,12 +111,14 @@ class KernelChecker(Loops):
                 Number(False, self.truth_type()),
                 Missing((), "not returned on every path"),
             )
+            contracts = self.contract_facts()
             self.check_block(without_contracts(self.tree))
             if self.unit.diagnostics:
                 return None
             result = self.settle(self.function_result(self.tree))
             shape, yields = self.results(result)
-        region = prune(region_of(body, yields))
+        sizes = [size for p in self.parameters for size in p.sizes if isinstance(size, Value)]
+        region = prune(region_of(body, yields), sizes)
         return typed.Kernel(
             span,
             self.tree.name,
@@ -127,7 +129,23 @@ class KernelChecker(Loops):
             tuple(self.unit.sites),
             tuple(self.unit.unchecked),
             self.unit.math,
+            contracts,
         )
+
+    def contract_facts(self) -> typed.Region:
+        """The contracts as conditions for proofs. What cannot be typed here is no fact; the call evaluates it all the same."""
+        conditions: list[Value] = []
+        with self.region() as operations:
+            for statement in self.tree.body:
+                if not (isinstance(statement, syntax.Assert) and is_contract(statement, self.tree)):
+                    continue
+                mark, length = self.mark(), len(operations)
+                try:
+                    conditions.append(self.materialise(self.truth(self.check(statement.test), statement.span), statement.span))
+                except Refused:
+                    self.rewind(mark)
+                    del operations[length:]
+        return region_of(operations, conditions)
 
     def truth_type(self) -> ScalarType:
         """The type of flags."""
@@ -172,12 +190,13 @@ class KernelChecker(Loops):
     def array_parameter(self, name: str, kind: ArrayKind, type: ArrayType, span: Span) -> Array:
         """A borrowed array; its sizes are the kernel's dims where the signature names them."""
         value = self.new_value(type, span, name)
-        self.parameters.append(Parameter(name, value))
         shape: list[Number | Scalar] = []
         for size in kind.sizes:
             entity = self.size_entity(size, span)
             assert isinstance(entity, Number | Scalar)
             shape.append(entity)
+        sizes = tuple(entity.value for entity in shape)
+        self.parameters.append(Parameter(name, value, sizes))
         return Array(value, name, tuple(shape), value, frozenset((value,)))
 
     # ------------------------------------------------------------------------------------------------------------- results

@@ -7,15 +7,16 @@ Invariants: operations that can fault are effects.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from lend.ir import typed
 from lend.ir.typed import Operation, Region, Value
 
 
-def prune(region: Region) -> Region:
-    """The region without dead operations."""
-    live: set[Value] = set()
+def prune(region: Region, keep: Iterable[Value] = ()) -> Region:
+    """The region without dead operations; values in `keep` are read by others."""
+    live: set[Value] = set(keep)
     return _region(region, live)
 
 
