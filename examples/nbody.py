@@ -47,7 +47,7 @@ def energy(x: Ref[f64, N, Literal[3]], v: Ref[f64, N, Literal[3]], mass: Ref[f64
             dx = x[j, 0] - x[i, 0]
             dy = x[j, 1] - x[i, 1]
             dz = x[j, 2] - x[i, 2]
-            total -= mass[i] * mass[j] / math.sqrt(dx * dx + dy * dy + dz * dz + SOFTENING)
+            total += -mass[i] * mass[j] / math.sqrt(dx * dx + dy * dy + dz * dz + SOFTENING)
     return total
 
 

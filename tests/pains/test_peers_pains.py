@@ -256,7 +256,7 @@ def test_05_strides_of_large_arrays_overflow_32_bits():
     @lend.kernel
     def add(x: Mut[f64, N, M], k: i64):
         for i, j in lend.grid(N, M):
-            x[i, j] += i * k + j
+            x[i, j] += f64(i * k + j)
 
     far = 2**31 + 4096
     try:
@@ -622,7 +622,7 @@ def calls_of_lend(call):
     return seen
 
 
-COMPILER = ("frontend", "plan", "lower", "ir", "targets")
+COMPILER = ("frontend/parse", "frontend/locate", "ir", "plan", "lower", "targets/cpu/emit", "driver/pipeline")
 
 
 def test_17_every_launch_pays_for_the_compiler():
@@ -632,7 +632,7 @@ def test_17_every_launch_pays_for_the_compiler():
             x[i] *= k
 
     first = calls_of_lend(lambda: scale(np.ones(8), 2.0))
-    assert any(file.startswith(COMPILER) for file in first)
+    assert all(any(file.startswith(part) for file in first) for part in ("plan", "lower"))
     for size in (8, 9, 0, 10_000):
         x = np.ones(size)
         again = calls_of_lend(lambda x=x: scale(x, 3.0))

@@ -132,7 +132,7 @@ def never_ends_without_the_read(x: Ref[f64, N], start: i64, y: Mut[f64, 1]):
         k = start
         while x[k] == 0:  # in a condition
             k += 1
-            y[0] = k
+            y[0] = f64(k)
 
 
 @lend.kernel
