@@ -1,7 +1,7 @@
 """Typing: from the untyped tree to the typed tree.
 
 One class, in layers, one file each: `emitter` <- `conversions` <- `merging` <- `operators` <- `arrays` <- `expressions` <- `calls`
-<- `statements` <- `loops` <- `kernels`. Each layer knows those before it.
+<- `reductions` <- `statements` <- `loops` <- `parallel` <- `kernels`. Each layer knows those before it.
 """
 
 from lend.frontend.typecheck.kernels import Checked, typecheck

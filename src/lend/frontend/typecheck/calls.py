@@ -19,7 +19,6 @@ from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
-    Element,
     Entity,
     Frame,
     Function,
@@ -48,9 +47,7 @@ from lend.language.types import (
     F32,
     F64,
     I64,
-    INDEX,
     PART,
-    Borrow,
     ScalarType,
     StructType,
 )
@@ -339,7 +336,7 @@ class Calls(Expressions):
             case "len":
                 self.count(arguments, (1,), name, span)
                 if isinstance(arguments[0], Array):
-                    return arguments[0].shape[0]
+                    return self.as_size(arguments[0].shape[0], span)
                 if isinstance(arguments[0], TupleOf):
                     return Number(len(arguments[0].items), None)
                 self.refuse("L0208", f"{self.describe(arguments[0])} has no length", span, "only arrays and tuples have one")
@@ -487,16 +484,6 @@ class Calls(Expressions):
             self.refuse("L0203", f"`{tree.name}` returns no single type: {entity.why}", span, "called here", fix=entity.fix)
         return entity
 
-    def returned_form(self, form: Any) -> Any:
-        """A returned array's sizes are values of the function: outside, they are asked for again."""
-        from lend.frontend.typecheck.merging import Lent, Parts
-
-        if isinstance(form, Lent):
-            return Lent(form.type, form.may, None, form.name)
-        if isinstance(form, Parts):
-            return Parts(tuple(self.returned_form(item) for item in form.items), form.type)
-        return form
-
     def pass_argument(
         self, entity: Entity, parameter: syntax.Parameter, parameters: list[Value], values: list[Value], span: Span
     ) -> Entity:
@@ -616,6 +603,3 @@ class Calls(Expressions):
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Call another kernel at host level (defined in `kernels.py`)."""
         raise NotImplementedError
-
-
-__all__ = ["INDEX", "Borrow", "Calls", "Element"]

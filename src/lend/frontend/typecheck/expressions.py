@@ -21,7 +21,7 @@ from lend.frontend.capture import capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
 from lend.frontend.typecheck.conversions import object_text
-from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
+from lend.frontend.typecheck.emitter import Dependency, Refused
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -399,5 +399,3 @@ def harmless(operation: typed.Operation) -> bool:
 
 
 _MISSING = object()
-
-__all__ = ["Expressions", "numpy_scalar_type", "region_of"]

@@ -1,6 +1,6 @@
-"""Loops: sequential, unrolled, parallel.
+"""Loops: sequential and unrolled.
 
-Does: find what a loop carries and the types it needs, by trying until they hold.  Does not: know what is inside.
+Does: find what a loop carries and the types it needs, by trying until they hold.  Does not: parallel loops (`parallel.py`).
 Invariants: carried values have one type on entry, at the end of each iteration and after the loop.
 """
 
@@ -9,37 +9,32 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 
-from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.assigned import assigned_names, may_leave, targets, walk
-from lend.frontend.typecheck.emitter import Refused, region_of
+from lend.frontend.typecheck.assigned import assigned_names, may_leave
+from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import (
     Array,
-    Conflict,
     Entity,
     Missing,
     Number,
     Poison,
     Python,
-    Record,
-    Reducing,
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.merging import Fixed, Form, Gone, Lent, Parts, Reduced, Strong, Weak
+from lend.frontend.typecheck.merging import Fixed, Form, Gone, Parts, Reduced, Strong, Weak
 from lend.frontend.typecheck.statements import Statements
 from lend.ir import syntax, typed
-from lend.ir.typed import Extent, Operation, Reduction, Region, Value
+from lend.ir.typed import Extent, Operation, Region, Value
 from lend.language import intrinsics
-from lend.language.types import BOOL_, INDEX, ScalarType
+from lend.language.types import BOOL_, INDEX
 
 MAX_ATTEMPTS = 12
 MAX_UNROLLED = 4096
-_REDUCING = {"+": "add", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 
 
 class Loops(Statements):
-    """Typing of loops."""
+    """Typing of sequential and unrolled loops."""
 
     # --------------------------------------------------------------------------------------------------------- what is carried
 
@@ -48,8 +43,6 @@ class Loops(Statements):
         found = [name for name in self.names if name in assigned_names(body)]
         if "#return" in self.names and may_leave(body, syntax.Return):
             found += ["#return", "#result"]
-        for flag, kind in (("#break", syntax.Break), ("#continue", syntax.Continue)):
-            _ = flag, kind
         return {name: self.names[name] for name in found if not isinstance(self.names[name], Missing) or name == "#result"}
 
     def settle_loop(
@@ -63,19 +56,24 @@ class Loops(Statements):
         forms: dict[str, Form] = {}
         for name, entity in entities.items():
             forms[name] = self.form(entity, constant=name.startswith("#"))
+        outer, meeting = self.meeting, set[tuple[str, str]]()
         for number in range(MAX_ATTEMPTS):
             mark, length, disjoint = self.mark(), len(self.operations), set(self.disjoint)
-            ends, refused = attempt(forms)
+            self.meeting, known = meeting, len(meeting)
+            try:
+                ends, refused = attempt(forms)
+            finally:
+                self.meeting = outer
             if refused:
                 return forms
             after: dict[str, Form] = {}
             for name, form in forms.items():
                 end = ends[name]
                 if name == "#result" and isinstance(form, Gone):
-                    after[name] = self.loosen(self.form(end))
+                    after[name] = self.returned_form(self.loosen(self.form(end)), or_nothing=True)
                 else:
                     after[name] = self.widen(form, self.join_forms(form, self.form(end, constant=True)), number)
-            if after == forms:
+            if after == forms and len(meeting) == known:
                 return forms
             forms = after
             self.rewind(mark)
@@ -120,20 +118,25 @@ class Loops(Statements):
         for a in arrays:
             for b in arrays:
                 x, y = before[a], before[b]
-                if a < b and isinstance(x, Array) and isinstance(y, Array) and not self.overlap(x, y):
+                if (
+                    a < b
+                    and isinstance(x, Array)
+                    and isinstance(y, Array)
+                    and (a, b) not in self.meeting
+                    and not self.overlap(x, y)
+                ):
                     pairs.add((a, b))
                     u, v = inside[a], inside[b]
                     assert isinstance(u, Array) and isinstance(v, Array)
                     self.disjoint.add(frozenset((u.base, v.base)))
         return pairs
 
-    def still_disjoint(self, pairs: set[tuple[str, str]], ends: dict[str, Entity]) -> bool:
-        """Whether the assumed pairs are disjoint at the end of an iteration too."""
+    def note_meeting(self, pairs: set[tuple[str, str]], ends: dict[str, Entity]) -> None:
+        """Note the assumed pairs that may not be disjoint at the end of an iteration: the loop is checked again without them."""
         for a, b in pairs:
             x, y = ends.get(a), ends.get(b)
             if not (isinstance(x, Array) and isinstance(y, Array)) or self.overlap(x, y):
-                return False
-        return True
+                self.meeting.add((a, b))
 
     def after_loop(
         self,
@@ -188,6 +191,10 @@ class Loops(Statements):
         self.refuse(
             "L0403", f"a loop over {self.describe(entity)}", iterable.span, "kernels loop over ranges, grids and tuples", fix=fix
         )
+
+    def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
+        """A parallel loop (defined in `parallel.py`)."""
+        raise NotImplementedError
 
     def static_items(self, call: syntax.Call) -> list[Entity]:
         """The indices of `lend.static_range(…)`."""
@@ -328,8 +335,7 @@ class Loops(Statements):
             stop, refused = self.run_body(body, flags)
             inner = self.names
             ends = {name: inner[name] for name in forms}
-            if not self.still_disjoint(pairs, ends):
-                self.disjoint.difference_update(frozenset((entities[a].base, entities[b].base)) for a, b in pairs)  # type: ignore[union-attr]
+            self.note_meeting(pairs, ends)
             holds = not refused and all(self.holds(forms[name], ends[name]) for name in forms)
             yields = self.outgoing(forms, ends, span) if holds else list(parameters)
             stops = not (isinstance(stop, Number) and not stop.value)
@@ -402,263 +408,3 @@ class Loops(Statements):
             )
 
         self.settle_loop(statement.body, span, attempt)
-
-    # --------------------------------------------------------------------------------------------------------- parallel loops
-
-    def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
-        """`for … in lend.grid(…)`."""
-        span = statement.span
-        if self.in_grid:
-            self.refuse(
-                "L0401",
-                "a parallel loop inside a parallel loop",
-                span,
-                "inside another one here",
-                fix="give one `lend.grid` all the extents, or write `for ... in range(...)` inside",
-            )
-        names = self.grid_names(statement, call)
-        extents = self.grid_extents(call)
-        before_loop = dict(self.names)
-        variables = self.reduction_variables(statement.body, names, before_loop)
-        forms: dict[str, Form] = {name: self.form(before_loop[name]) for name in variables}
-        for number in range(MAX_ATTEMPTS):
-            mark, length = self.mark(), len(self.operations)
-            ends, refused = self.try_parallel(statement, names, extents, variables, forms, before_loop)
-            after = {
-                name: self.widen(form, self.join_forms(form, self.form(ends[name].current)), number)
-                for name, form in forms.items()
-                if isinstance(ends[name], Reducing)
-            }
-            if refused or after == forms:
-                return
-            bad = next((name for name, form in after.items() if isinstance(form, Gone)), None)
-            if bad is not None:
-                self.refuse_reduction_types(bad, variables[bad], after[bad])
-            forms = after
-            self.rewind(mark)
-            del self.operations[length:]
-            self.frame.names = dict(before_loop)
-        self.refuse(
-            "L0203",
-            "the types of this loop's reductions do not settle",
-            span,
-            "in this loop",
-            fix="give them explicit types before it",
-        )
-
-    def refuse_reduction_types(self, name: str, declared: tuple[str, Span], form: Form) -> None:
-        """A reduction whose contributions do not fit its variable."""
-        why = form.entity.why if isinstance(form, Gone) and isinstance(form.entity, Conflict) else "its types do not fit together"
-        fix = form.entity.fix if isinstance(form, Gone) and isinstance(form.entity, Conflict) else None
-        self.refuse("L0404", f"the reduction of `{name}` has no single type", declared[1], why, fix=fix)
-
-    def grid_names(self, statement: syntax.For, call: syntax.Call) -> list[syntax.Name]:
-        """The index names, one per extent."""
-        target = statement.target
-        items = target.items if isinstance(target, syntax.Tuple) else (target,)
-        names = [item for item in items if isinstance(item, syntax.Name)]
-        count = len(call.arguments)
-        if len(names) != len(items):
-            self.refuse(
-                "L0403",
-                "the indices of a grid are plain names",
-                target.span,
-                "not plain names",
-                fix="write `for i, j in lend.grid(N, M):`",
-            )
-        if call.keywords or not 1 <= count <= 6:
-            self.refuse("L0224", f"`lend.grid` takes one to six extents, not {count}", call.span, "in this call")
-        if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
-            fix = None
-            if len(names) == 1 and count in (2, 3):
-                fix = "write `lend.grid((lower, upper))` for one index with bounds: each argument of `lend.grid` is a dimension of its own"
-            self.refuse(
-                "L0403",
-                f"`lend.grid` has {count} extent{'s' if count > 1 else ''}, but there {'are' if len(names) > 1 else 'is'} {len(names)} "
-                f"{'indices' if len(names) > 1 else 'index'}",
-                target.span,
-                f"{len(names)} {'indices' if len(names) > 1 else 'index'}",
-                labels=(Label(call.span, f"{count} extent{'s' if count > 1 else ''}"),),
-                fix=fix,
-            )
-        if len({name.id for name in names}) != len(names):
-            self.refuse(
-                "L0403",
-                "two indices of a grid have the same name",
-                target.span,
-                "one name stands twice here",
-                fix="give each dimension its own name",
-            )
-        return names
-
-    def grid_extents(self, call: syntax.Call) -> tuple[list[Extent], int | None]:
-        """The box, and a site if a step may be zero."""
-        extents: list[Extent] = []
-        site = None
-        for argument in call.arguments:
-            entity = self.check(argument)
-            parts = list(entity.items) if isinstance(entity, TupleOf) else [entity]
-            if not 1 <= len(parts) <= 3:
-                self.refuse(
-                    "L0224",
-                    f"an extent is `n`, `(lower, upper)` or `(lower, upper, step)`, not {len(parts)} values",
-                    argument.span,
-                    f"{len(parts)} values",
-                )
-            extent, where = self.extent(parts, argument.span, "a bound of `lend.grid`")
-            extents.append(extent)
-            site = where if where is not None else site
-        return extents, site
-
-    def reduction_variables(
-        self, body: tuple[syntax.Stmt, ...], names: list[syntax.Name], before: dict[str, Entity]
-    ) -> dict[str, tuple[str, Span]]:
-        """Host-level names that the body assigns: their operator and where it stands. Other assignments to them are refused."""
-        loop_targets = {n for s in walk(body) if isinstance(s, syntax.For) for n in targets(s.target)}
-        own = {name.id for name in names} | loop_targets
-        found: dict[str, tuple[str, Span]] = {}
-        for statement in walk(body):
-            operator, name, span = self.reduction_form(statement)
-            if name is None or name in own or isinstance(before.get(name, Missing()), Missing):
-                continue
-            if operator is not None and name not in found and isinstance(before[name], Number | Scalar | TupleOf):
-                found[name] = (operator, span)
-            elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
-                self.refuse_host_write(name, statement, before[name], found.get(name))
-        return found
-
-    def reduction_form(self, statement: syntax.Stmt) -> tuple[str | None, str | None, Span]:
-        """The operator (None if it is no reduction) and the name of an assignment to one name."""
-        if isinstance(statement, syntax.AugAssign) and isinstance(statement.target, syntax.Name):
-            return _REDUCING.get(statement.op), statement.target.id, statement.span
-        if isinstance(statement, syntax.AnnAssign):
-            return None, statement.target.id, statement.span
-        if isinstance(statement, syntax.Assign):
-            if len(statement.targets) == 1 and isinstance(statement.targets[0], syntax.Name):
-                name = statement.targets[0].id
-                operands = self.reduction_operands(name, statement.value)
-                if operands is not None and isinstance(statement.value, syntax.Call):
-                    callee = self.quiet_check(statement.value.function)
-                    for operator, functions in (("min", ("min", "minimum")), ("max", ("max", "maximum"))):
-                        if isinstance(callee, Python) and getattr(callee.object, "__name__", "") in functions:
-                            return operator, name, statement.span
-                return None, name, statement.span
-            for target in statement.targets:
-                for name in targets(target):
-                    return None, name, statement.span
-        return None, None, statement.span
-
-    def quiet_check(self, expression: syntax.Expr) -> Entity:
-        """An expression's entity, without reporting what is wrong with it (the statement's own check will)."""
-        try:
-            return self.check(expression)
-        except Refused:
-            return Poison()
-
-    def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> None:
-        """A parallel loop assigns a host-level name other than by one reduction."""
-        if isinstance(statement, syntax.AugAssign) and statement.op == "-":
-            fix = f"add the negative: `{name} += -(...)`"
-        elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Name):
-            fix = f"to keep the largest value write `{name} = max({name}, {statement.value.id})`, the smallest with `min`; for a value of one iteration use another name"
-        elif (
-            isinstance(statement, syntax.Assign)
-            and isinstance(statement.value, syntax.Binary)
-            and self.is_name(statement.value.left, name)
-        ):
-            op = statement.value.op
-            fix = f"write `{name} {op}= ...`" if op in _REDUCING else "reduce with one of `+= *= &= |= ^=`, `min` and `max`"
-        else:
-            fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
-        labels = (Label(reduced[1], f"`{name}` is reduced here"),) if reduced is not None else ()
-        self.refuse(
-            "L0404",
-            f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
-            statement.span,
-            "every iteration would write this one variable",
-            labels=labels,
-            fix=fix,
-        )
-
-    def is_name(self, expression: syntax.Expr, name: str) -> bool:
-        """Whether an expression is this name."""
-        return isinstance(expression, syntax.Name) and expression.id == name
-
-    def try_parallel(
-        self,
-        statement: syntax.For,
-        names: list[syntax.Name],
-        extents: tuple[list[Extent], int | None],
-        variables: dict[str, tuple[str, Span]],
-        forms: dict[str, Form],
-        before: dict[str, Entity],
-    ) -> tuple[dict[str, Entity], bool]:
-        """Check a parallel loop once and emit it."""
-        span = statement.span
-        box, site = extents
-        indices = tuple(self.new_value(INDEX, name.span, name.id) for name in names)
-        parameters: list[Value] = []
-        groups: list[Reduction] = []
-        inside: dict[str, Entity] = {}
-        for name, (operator, declared) in variables.items():
-            inits: list[Value] = []
-            self.conform(before[name], forms[name], span, inits)
-            current = self.instantiate(forms[name], name, span, parameters, [])
-            groups.append(Reduction(operator, tuple(inits)))  # type: ignore[arg-type]
-            if not isinstance(current, Scalar | TupleOf):
-                self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
-            self.check_reduction(name, operator, tuple(inits), declared)
-            inside[name] = Reducing(name, operator, current, declared)
-        saved = dict(before)
-        self.frame.names = {name: e for name, e in before.items() if name not in ("#return", "#result", "#break")}
-        self.names.update(inside)
-        self.names.update({name.id: Scalar(value) for name, value in zip(names, indices, strict=True)})
-        self.in_grid, self.threads = True, tuple(name.id for name in names)
-        before_count = len(self.unit.diagnostics)
-        try:
-            with self.region() as operations:
-                self.names["#continue"] = Number(False, BOOL_)
-                self.check_block(statement.body)
-                inner = self.names
-                ends = {name: inner[name] for name in variables}
-                refused = len(self.unit.diagnostics) > before_count
-                yields: list[Value] = []
-                for name in variables:
-                    end = ends[name]
-                    fits = isinstance(end, Reducing) and self.join_forms(forms[name], self.form(end.current)) == forms[name]
-                    if fits and isinstance(end, Reducing):
-                        self.conform(end.current, forms[name], span, yields)
-                    else:
-                        self.conform(inside[name].current, forms[name], span, yields)  # type: ignore[union-attr]
-        finally:
-            self.in_grid, self.threads = False, ()
-            self.frame.names = saved
-        results: list[Value] = []
-        reduced = {name: self.instantiate(forms[name], name, span, results, []) for name in variables}
-        self.emit(
-            typed.Parallel(
-                span, tuple(results), tuple(box), tuple(groups), region_of(operations, yields, (*indices, *parameters)), site
-            )
-        )
-        for name in (assigned_names(statement.body) | {n.id for n in names}) - set(variables):
-            where = self.span_of(inner[name]) if name in inner else None
-            self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop")
-        self.names.update(reduced)
-        return ends, refused
-
-    def check_reduction(self, name: str, operator: str, inits: tuple[Value, ...], span: Span) -> None:
-        """Refuse operators that the type does not have."""
-        types: list[ScalarType] = [value.scalar for value in inits]
-        if len(types) > 1 and operator not in ("min", "max"):
-            self.refuse(
-                "L0404", f"the tuple `{name}` cannot be reduced by this operator", span, "tuples are reduced by `min` and `max`"
-            )
-        if operator in ("and", "or", "xor") and any(not (t.is_integer or t is BOOL_) for t in types):
-            self.refuse("L0404", f"`{name}` is `{types[0]}`, and bit operations are of integers and bools", span, "reduced here")
-        if operator in ("min", "max") and any(t.kind == "complex" for t in types):
-            self.refuse(
-                "L0404", f"`{name}` is complex, and complex numbers have no order", span, "reduced here", fix="reduce `abs(...)`"
-            )
-
-
-__all__ = ["Lent", "Loops", "Record"]

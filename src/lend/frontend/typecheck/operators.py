@@ -18,7 +18,7 @@ from lend.frontend.typecheck.merging import Merging
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language import arithmetic
-from lend.language.types import BOOL_, COMPLEX128, F64, I64, INDEX, PART, ScalarType
+from lend.language.types import BOOL_, F64, I64, INDEX, PART, ScalarType
 
 NAMES: dict[str, str] = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl", ">>": "shr",
@@ -403,6 +403,3 @@ class Operators(Merging):
                 fix="write `f64(...)` around it: it may round",
             )
         return F64
-
-
-__all__ = ["COMPLEX128", "NAMES", "Operators"]

@@ -10,10 +10,8 @@ into the other branch.
 
 from __future__ import annotations
 
-from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import always_leaves, assigned_names, may_leave
-from lend.frontend.typecheck.calls import Calls
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
     Array,
@@ -31,17 +29,18 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
+from lend.frontend.typecheck.reductions import Reductions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation
 from lend.language import intrinsics
 from lend.language.structs import struct_type
-from lend.language.types import BOOL_, I64, ScalarType
+from lend.language.types import BOOL_, ScalarType
 
 FLAGS = ("#continue", "#break", "#return")
 _FLAG_OF: dict[str, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
 
 
-class Statements(Calls):
+class Statements(Reductions):
     """Typing of statements."""
 
     # -------------------------------------------------------------------------------------------------------------- blocks
@@ -329,48 +328,6 @@ class Statements(Calls):
                 "assigned here",
             )
 
-    # ---------------------------------------------------------------------------------------------------------- reductions
-
-    def reduce_augmented(self, variable: Reducing, statement: syntax.AugAssign) -> None:
-        """`s += e` inside the parallel loop that reduces s."""
-        value = self.settle(self.check(statement.value))
-        assert isinstance(variable.current, Scalar)
-        new = self.operate(statement.op, variable.current, value, statement.span)
-        assert isinstance(new, Scalar)
-        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
-
-    def reduce_assign(self, variable: Reducing, statement: syntax.Assign) -> None:
-        """`s = min(s, e)` inside the parallel loop that reduces s."""
-        others = self.reduction_operands(variable.name, statement.value)
-        if others is None:
-            self.refuse_reduction_write(variable, statement.span)
-        items = [self.settle(self.check(item)) for item in others]
-        new = self.extremum(variable.operator, [variable.current, *items], statement.span)
-        assert isinstance(new, Scalar | TupleOf)
-        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
-
-    def reduction_operands(self, name: str, value: syntax.Expr) -> list[syntax.Expr] | None:
-        """The other arguments of `min(name, …)`; None if the expression is not of that form."""
-        if not isinstance(value, syntax.Call) or value.keywords:
-            return None
-        others = [a for a in value.arguments if not (isinstance(a, syntax.Name) and a.id == name)]
-        return others if len(others) == len(value.arguments) - 1 else None
-
-    def refuse_reduction_write(self, variable: Reducing, span: Span) -> None:
-        """A reduction variable is changed in another way than by its operator."""
-        if variable.operator in ("min", "max"):
-            form = f"{variable.name} = {variable.operator}({variable.name}, ...)"
-        else:
-            form = f"{variable.name} { {'add': '+', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'}[variable.operator] }= ..."
-        self.refuse(
-            "L0404",
-            f"`{variable.name}` is reduced in this parallel loop and changed in another way too",
-            span,
-            "changed here",
-            labels=(Label(variable.declared, "reduced here"),),
-            fix=f"only `{form}` may touch it inside the loop",
-        )
-
     # ------------------------------------------------------------------------------------------------------ branches, exits
 
     def if_statement(self, statement: syntax.If) -> None:
@@ -480,6 +437,3 @@ class Statements(Calls):
             self.check_block(statement.body)
         finally:
             self.unchecked_depth -= 1
-
-
-__all__ = ["FLAGS", "I64", "Statements"]

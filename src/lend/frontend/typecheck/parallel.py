@@ -1,0 +1,190 @@
+"""Parallel loops: `for … in lend.grid(…)`.
+
+Does: the box, its indices, the values that leave the loop through reductions.  Does not: know the operators of reductions
+(`reductions.py`).
+Invariants: nothing but reductions leaves an iteration; what is not host-level and not an index is private to it.
+"""
+
+from __future__ import annotations
+
+from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.assigned import assigned_names
+from lend.frontend.typecheck.emitter import region_of
+from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
+from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
+from lend.frontend.typecheck.merging import Form, Gone
+from lend.ir import syntax, typed
+from lend.ir.typed import Extent, Reduction, Value
+from lend.language.types import BOOL_, INDEX
+
+
+class ParallelLoops(Loops):
+    """Typing of parallel loops."""
+
+    def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
+        """`for … in lend.grid(…)`."""
+        span = statement.span
+        if self.in_grid:
+            self.refuse(
+                "L0401",
+                "a parallel loop inside a parallel loop",
+                span,
+                "inside another one here",
+                fix="give one `lend.grid` all the extents, or write `for ... in range(...)` inside",
+            )
+        names = self.grid_names(statement, call)
+        extents = self.grid_extents(call)
+        before_loop = dict(self.names)
+        variables = self.reduction_variables(statement.body, names, before_loop)
+        forms: dict[str, Form] = {name: self.form(before_loop[name]) for name in variables}
+        for number in range(MAX_ATTEMPTS):
+            mark, length = self.mark(), len(self.operations)
+            ends, refused = self.try_parallel(statement, names, extents, variables, forms, before_loop)
+            after = {
+                name: self.widen(form, self.join_forms(form, self.form(ends[name].current)), number)
+                for name, form in forms.items()
+                if isinstance(ends[name], Reducing)
+            }
+            if refused or after == forms:
+                return
+            bad = next((name for name, form in after.items() if isinstance(form, Gone)), None)
+            if bad is not None:
+                self.refuse_reduction_types(bad, variables[bad], after[bad])
+            forms = after
+            self.rewind(mark)
+            del self.operations[length:]
+            self.frame.names = dict(before_loop)
+        self.refuse(
+            "L0203",
+            "the types of this loop's reductions do not settle",
+            span,
+            "in this loop",
+            fix="give them explicit types before it",
+        )
+
+    def refuse_reduction_types(self, name: str, declared: tuple[str, Span], form: Form) -> None:
+        """A reduction whose contributions do not fit its variable."""
+        why = form.entity.why if isinstance(form, Gone) and isinstance(form.entity, Conflict) else "its types do not fit together"
+        fix = form.entity.fix if isinstance(form, Gone) and isinstance(form.entity, Conflict) else None
+        self.refuse("L0404", f"the reduction of `{name}` has no single type", declared[1], why, fix=fix)
+
+    def grid_names(self, statement: syntax.For, call: syntax.Call) -> list[syntax.Name]:
+        """The index names, one per extent."""
+        target = statement.target
+        items = target.items if isinstance(target, syntax.Tuple) else (target,)
+        names = [item for item in items if isinstance(item, syntax.Name)]
+        count = len(call.arguments)
+        if len(names) != len(items):
+            self.refuse(
+                "L0403",
+                "the indices of a grid are plain names",
+                target.span,
+                "not plain names",
+                fix="write `for i, j in lend.grid(N, M):`",
+            )
+        if call.keywords or not 1 <= count <= 6:
+            self.refuse("L0224", f"`lend.grid` takes one to six extents, not {count}", call.span, "in this call")
+        if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
+            fix = None
+            if len(names) == 1 and count in (2, 3):
+                fix = "write `lend.grid((lower, upper))` for one index with bounds: each argument of `lend.grid` is a dimension of its own"
+            self.refuse(
+                "L0403",
+                f"`lend.grid` has {count} extent{'s' if count > 1 else ''}, but there {'are' if len(names) > 1 else 'is'} {len(names)} "
+                f"{'indices' if len(names) > 1 else 'index'}",
+                target.span,
+                f"{len(names)} {'indices' if len(names) > 1 else 'index'}",
+                labels=(Label(call.span, f"{count} extent{'s' if count > 1 else ''}"),),
+                fix=fix,
+            )
+        if len({name.id for name in names}) != len(names):
+            self.refuse(
+                "L0403",
+                "two indices of a grid have the same name",
+                target.span,
+                "one name stands twice here",
+                fix="give each dimension its own name",
+            )
+        return names
+
+    def grid_extents(self, call: syntax.Call) -> tuple[list[Extent], int | None]:
+        """The box, and a site if a step may be zero."""
+        extents: list[Extent] = []
+        site = None
+        for argument in call.arguments:
+            entity = self.check(argument)
+            parts = list(entity.items) if isinstance(entity, TupleOf) else [entity]
+            if not 1 <= len(parts) <= 3:
+                self.refuse(
+                    "L0224",
+                    f"an extent is `n`, `(lower, upper)` or `(lower, upper, step)`, not {len(parts)} values",
+                    argument.span,
+                    f"{len(parts)} values",
+                )
+            extent, where = self.extent(parts, argument.span, "a bound of `lend.grid`")
+            extents.append(extent)
+            site = where if where is not None else site
+        return extents, site
+
+    def try_parallel(
+        self,
+        statement: syntax.For,
+        names: list[syntax.Name],
+        extents: tuple[list[Extent], int | None],
+        variables: dict[str, tuple[str, Span]],
+        forms: dict[str, Form],
+        before: dict[str, Entity],
+    ) -> tuple[dict[str, Entity], bool]:
+        """Check a parallel loop once and emit it."""
+        span = statement.span
+        box, site = extents
+        indices = tuple(self.new_value(INDEX, name.span, name.id) for name in names)
+        parameters: list[Value] = []
+        groups: list[Reduction] = []
+        inside: dict[str, Entity] = {}
+        for name, (operator, declared) in variables.items():
+            inits: list[Value] = []
+            self.conform(before[name], forms[name], span, inits)
+            current = self.instantiate(forms[name], name, span, parameters, [])
+            groups.append(Reduction(operator, tuple(inits)))  # type: ignore[arg-type]
+            if not isinstance(current, Scalar | TupleOf):
+                self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
+            self.check_reduction(name, operator, tuple(inits), declared)
+            inside[name] = Reducing(name, operator, current, declared)
+        saved = dict(before)
+        self.frame.names = {name: e for name, e in before.items() if name not in ("#return", "#result", "#break")}
+        self.names.update(inside)
+        self.names.update({name.id: Scalar(value) for name, value in zip(names, indices, strict=True)})
+        self.in_grid, self.threads = True, tuple(name.id for name in names)
+        before_count = len(self.unit.diagnostics)
+        try:
+            with self.region() as operations:
+                self.names["#continue"] = Number(False, BOOL_)
+                self.check_block(statement.body)
+                inner = self.names
+                ends = {name: inner[name] for name in variables}
+                refused = len(self.unit.diagnostics) > before_count
+                yields: list[Value] = []
+                for name in variables:
+                    end = ends[name]
+                    fits = isinstance(end, Reducing) and self.join_forms(forms[name], self.form(end.current)) == forms[name]
+                    if fits and isinstance(end, Reducing):
+                        self.conform(end.current, forms[name], span, yields)
+                    else:
+                        self.conform(inside[name].current, forms[name], span, yields)  # type: ignore[union-attr]
+        finally:
+            self.in_grid, self.threads = False, ()
+            self.frame.names = saved
+        results: list[Value] = []
+        reduced = {name: self.instantiate(forms[name], name, span, results, []) for name in variables}
+        self.emit(
+            typed.Parallel(
+                span, tuple(results), tuple(box), tuple(groups), region_of(operations, yields, (*indices, *parameters)), site
+            )
+        )
+        for name in (assigned_names(statement.body) | {n.id for n in names}) - set(variables):
+            where = self.span_of(inner[name]) if name in inner else None
+            self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop")
+        self.names.update(reduced)
+        return ends, refused

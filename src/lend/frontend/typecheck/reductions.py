@@ -1,0 +1,156 @@
+"""Reductions: scalars of the host level that a parallel loop updates by one operator.
+
+Does: find a loop's reduction variables, apply their operator inside it, refuse every other use.  Does not: emit the loop
+(`parallel.py`).
+Invariants: inside its loop a reduction variable is a `Reducing`, whose `current` is this iteration's part.
+"""
+
+from __future__ import annotations
+
+from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.assigned import targets, walk
+from lend.frontend.typecheck.calls import Calls
+from lend.frontend.typecheck.emitter import Refused
+from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Reducing, Scalar, TupleOf
+from lend.ir import syntax
+from lend.ir.typed import Value
+from lend.language.types import BOOL_, ScalarType
+
+_REDUCING = {"+": "add", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+
+
+class Reductions(Calls):
+    """Typing of reductions."""
+
+    # ------------------------------------------------------------------------------------------------- inside the loop
+
+    def reduce_augmented(self, variable: Reducing, statement: syntax.AugAssign) -> None:
+        """`s += e` inside the parallel loop that reduces s."""
+        value = self.settle(self.check(statement.value))
+        assert isinstance(variable.current, Scalar)
+        new = self.operate(statement.op, variable.current, value, statement.span)
+        assert isinstance(new, Scalar)
+        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
+
+    def reduce_assign(self, variable: Reducing, statement: syntax.Assign) -> None:
+        """`s = min(s, e)` inside the parallel loop that reduces s."""
+        others = self.reduction_operands(variable.name, statement.value)
+        if others is None:
+            self.refuse_reduction_write(variable, statement.span)
+        items = [self.settle(self.check(item)) for item in others]
+        new = self.extremum(variable.operator, [variable.current, *items], statement.span)
+        assert isinstance(new, Scalar | TupleOf)
+        self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
+
+    def reduction_operands(self, name: str, value: syntax.Expr) -> list[syntax.Expr] | None:
+        """The other arguments of `min(name, …)`; None if the expression is not of that form."""
+        if not isinstance(value, syntax.Call) or value.keywords:
+            return None
+        others = [a for a in value.arguments if not (isinstance(a, syntax.Name) and a.id == name)]
+        return others if len(others) == len(value.arguments) - 1 else None
+
+    def refuse_reduction_write(self, variable: Reducing, span: Span) -> None:
+        """A reduction variable is changed in another way than by its operator."""
+        if variable.operator in ("min", "max"):
+            form = f"{variable.name} = {variable.operator}({variable.name}, ...)"
+        else:
+            form = f"{variable.name} { {'add': '+', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'}[variable.operator] }= ..."
+        self.refuse(
+            "L0404",
+            f"`{variable.name}` is reduced in this parallel loop and changed in another way too",
+            span,
+            "changed here",
+            labels=(Label(variable.declared, "reduced here"),),
+            fix=f"only `{form}` may touch it inside the loop",
+        )
+
+    # ---------------------------------------------------------------------------------------------------- finding them
+
+    def reduction_variables(
+        self, body: tuple[syntax.Stmt, ...], names: list[syntax.Name], before: dict[str, Entity]
+    ) -> dict[str, tuple[str, Span]]:
+        """Host-level names that the body assigns: their operator and where it stands. Other assignments to them are refused."""
+        loop_targets = {n for s in walk(body) if isinstance(s, syntax.For) for n in targets(s.target)}
+        own = {name.id for name in names} | loop_targets
+        found: dict[str, tuple[str, Span]] = {}
+        for statement in walk(body):
+            operator, name, span = self.reduction_form(statement)
+            if name is None or name in own or isinstance(before.get(name, Missing()), Missing):
+                continue
+            if operator is not None and name not in found and isinstance(before[name], Number | Scalar | TupleOf):
+                found[name] = (operator, span)
+            elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
+                self.refuse_host_write(name, statement, before[name], found.get(name))
+        return found
+
+    def reduction_form(self, statement: syntax.Stmt) -> tuple[str | None, str | None, Span]:
+        """The operator (None if it is no reduction) and the name of an assignment to one name."""
+        if isinstance(statement, syntax.AugAssign) and isinstance(statement.target, syntax.Name):
+            return _REDUCING.get(statement.op), statement.target.id, statement.span
+        if isinstance(statement, syntax.AnnAssign):
+            return None, statement.target.id, statement.span
+        if isinstance(statement, syntax.Assign):
+            if len(statement.targets) == 1 and isinstance(statement.targets[0], syntax.Name):
+                name = statement.targets[0].id
+                operands = self.reduction_operands(name, statement.value)
+                if operands is not None and isinstance(statement.value, syntax.Call):
+                    callee = self.quiet_check(statement.value.function)
+                    for operator, functions in (("min", ("min", "minimum")), ("max", ("max", "maximum"))):
+                        if isinstance(callee, Python) and getattr(callee.object, "__name__", "") in functions:
+                            return operator, name, statement.span
+                return None, name, statement.span
+            for target in statement.targets:
+                for name in targets(target):
+                    return None, name, statement.span
+        return None, None, statement.span
+
+    def quiet_check(self, expression: syntax.Expr) -> Entity:
+        """An expression's entity, without reporting what is wrong with it (the statement's own check will)."""
+        try:
+            return self.check(expression)
+        except Refused:
+            return Poison()
+
+    def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> None:
+        """A parallel loop assigns a host-level name other than by one reduction."""
+        if isinstance(statement, syntax.AugAssign) and statement.op == "-":
+            fix = f"add the negative: `{name} += -(...)`"
+        elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Name):
+            fix = f"to keep the largest value write `{name} = max({name}, {statement.value.id})`, the smallest with `min`; for a value of one iteration use another name"
+        elif (
+            isinstance(statement, syntax.Assign)
+            and isinstance(statement.value, syntax.Binary)
+            and self.is_name(statement.value.left, name)
+        ):
+            op = statement.value.op
+            fix = f"write `{name} {op}= ...`" if op in _REDUCING else "reduce with one of `+= *= &= |= ^=`, `min` and `max`"
+        else:
+            fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
+        labels = (Label(reduced[1], f"`{name}` is reduced here"),) if reduced is not None else ()
+        self.refuse(
+            "L0404",
+            f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
+            statement.span,
+            "every iteration would write this one variable",
+            labels=labels,
+            fix=fix,
+        )
+
+    def is_name(self, expression: syntax.Expr, name: str) -> bool:
+        """Whether an expression is this name."""
+        return isinstance(expression, syntax.Name) and expression.id == name
+
+    def check_reduction(self, name: str, operator: str, inits: tuple[Value, ...], span: Span) -> None:
+        """Refuse operators that the type does not have."""
+        types: list[ScalarType] = [value.scalar for value in inits]
+        if len(types) > 1 and operator not in ("min", "max"):
+            self.refuse(
+                "L0404", f"the tuple `{name}` cannot be reduced by this operator", span, "tuples are reduced by `min` and `max`"
+            )
+        if operator in ("and", "or", "xor") and any(not (t.is_integer or t is BOOL_) for t in types):
+            self.refuse("L0404", f"`{name}` is `{types[0]}`, and bit operations are of integers and bools", span, "reduced here")
+        if operator in ("min", "max") and any(t.kind == "complex" for t in types):
+            self.refuse(
+                "L0404", f"`{name}` is complex, and complex numbers have no order", span, "reduced here", fix="reduce `abs(...)`"
+            )
