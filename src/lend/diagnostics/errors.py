@@ -81,6 +81,13 @@ class DeviceMemoryError(LendError, MemoryError):
     """A device or the host has no memory left for an array."""
 
 
+for _class in (
+    LendError, CompileError, ArgumentError, ShapeError, ContractError, BorrowError, BoundsError, ArithmeticFault, DeviceError,
+    DeviceMemoryError,
+):  # fmt: skip
+    _class.__module__ = "lend"  # where users find them, and what Python prints before the message
+
+
 class InternalError(RuntimeError):
     """A bug in lend, with the place in the user's source that was in hand."""
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
 
-from lend.diagnostics.errors import DeviceError
+from lend.diagnostics.errors import DeviceError, LendError
 from lend.runtime.arguments import Binder, Binding
 from lend.runtime.launch import Executable, check_contracts, launch
 from lend.runtime.settings import DEVICES, Settings, snapshot
@@ -121,7 +121,10 @@ class Kernel(Generic[P, R]):
 
         if math not in ("fast", "default", "strict"):
             raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
-        self._definition: Definition = define(python, math)
+        try:
+            self._definition: Definition = define(python, math)
+        except LendError as error:  # the user's mistake: Python need not show the way through the compiler
+            raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
@@ -133,11 +136,14 @@ class Kernel(Generic[P, R]):
         self.__wrapped__ = python
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        binding = self._binder.bind(args, kwargs)
-        settings = snapshot()
-        specialisation = self._specialise(binding, settings)
-        _use_threads(settings.threads)
-        return launch(specialisation.executable, binding)
+        try:
+            binding = self._binder.bind(args, kwargs)
+            settings = snapshot()
+            specialisation = self._specialise(binding, settings)
+            _use_threads(settings.threads)
+            return launch(specialisation.executable, binding)
+        except LendError as error:
+            raise error.with_traceback(None) from None
 
     def py(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the kernel as plain Python at your own lines, so that breakpoints work. Same semantics, same errors, slow."""

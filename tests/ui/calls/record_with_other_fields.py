@@ -1,0 +1,21 @@
+import numpy as np
+
+import lend
+from lend import Mut, f32, u8
+from lend.dims import N
+
+
+@lend.struct
+class Pixel:
+    value: f32
+    weight: u8
+
+
+@lend.kernel
+def clear(image: Mut[Pixel, N]):
+    for i in lend.grid(N):
+        image[i].value = 0.0
+
+
+other = np.dtype([("v", "f4")])
+clear(np.zeros(4, other))

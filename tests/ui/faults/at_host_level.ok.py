@@ -1,0 +1,13 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    y[0] = x[N - 1]
+
+
+compute(np.ones(4), np.zeros(4))

@@ -1,0 +1,19 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+def even(n):
+    return n % 2 == 0
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    assert N % 2 == 0
+    for i in lend.grid(N):
+        y[i] = x[i]
+
+
+compute(np.ones(4), np.zeros(4))

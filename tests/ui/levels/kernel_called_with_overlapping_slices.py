@@ -1,0 +1,20 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def double(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] = 2.0 * x[i]
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    n = N // 2
+    double(y[0:n], y[0:n])
+
+
+compute(np.ones(4), np.zeros(4))

@@ -1,0 +1,20 @@
+import numpy as np
+
+import lend
+from lend import Mut, comptime, f64, i64
+from lend.dims import N
+
+
+@lend.kernel
+def repeat(x: Mut[f64, N], times: comptime[int]):
+    for i in lend.grid(N):
+        for _ in lend.static_range(times):
+            x[i] *= 2.0
+
+
+@lend.kernel
+def compute(x: Mut[f64, N], n: i64):
+    repeat(x, n)
+
+
+compute(np.ones(4), 3)

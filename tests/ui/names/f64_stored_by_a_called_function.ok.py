@@ -1,0 +1,19 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f32, f64
+from lend.dims import N
+
+
+@lend.function
+def put(to, at, v):
+    to[at] = f32(v)
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f32, N]):
+    for i in lend.grid(N):
+        put(y, i, x[i])
+
+
+compute(np.ones(4), np.zeros(4, np.float32))

@@ -1,0 +1,11 @@
+import math
+
+import lend
+
+
+@lend.kernel
+def root():
+    return math.sqrt(2.0)
+
+
+root()

@@ -1,0 +1,14 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, i64, u64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(a: Ref[u64, N], b: Ref[i64, N], y: Mut[i64, N]):
+    for i in lend.grid(N):
+        y[i] = i64(a[i]) + b[i]
+
+
+compute(np.ones(4, np.uint64), np.ones(4, np.int64), np.zeros(4, np.int64))

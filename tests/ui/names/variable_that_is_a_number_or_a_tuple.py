@@ -1,0 +1,17 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        v = x[i]
+        if x[i] > 1.0:
+            v = x[i], 1.0
+        y[i] = v[0]
+
+
+compute(np.ones(4), np.zeros(4))

@@ -1,0 +1,16 @@
+from typing import Literal
+
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(a: Ref[f64, Literal[3, 4]], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] = 1.0
+
+
+compute(np.ones(3), np.zeros(4))

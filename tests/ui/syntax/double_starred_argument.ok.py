@@ -1,0 +1,21 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+factors = {"factor": 2.0}
+
+
+@lend.function
+def scaled(v, factor):
+    return v * factor
+
+
+@lend.kernel
+def double(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] = scaled(x[i], factor=2.0)
+
+
+double(np.ones(4), np.zeros(4))

@@ -1,0 +1,17 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+scale = 2.0
+
+
+@lend.kernel
+def double(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        pass
+        y[i] = scale * x[i]
+
+
+double(np.ones(4), np.zeros(4))

@@ -1,0 +1,17 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def double(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        try:
+            y[i] = x[i - 1]
+        except IndexError:
+            y[i] = 0.0
+
+
+double(np.ones(4), np.zeros(4))
