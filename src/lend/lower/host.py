@@ -19,6 +19,7 @@ from lend.language.types import ArrayType
 from lend.lower import temporaries
 from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
+from lend.lower.chunks import divide_up, write_chunk
 from lend.lower.control import checked_count
 from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
@@ -28,7 +29,7 @@ from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_nam
 from lend.lower.scalars import index_word
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
 from lend.lower.writer import FunctionWriter
-from lend.plan.regions import CHUNKS, DeviceRegion, Plan
+from lend.plan.regions import DeviceRegion, Plan
 
 ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
 STACK_BLOCKS = 64
@@ -138,7 +139,7 @@ class HostWriter(FunctionWriter):
         builder, reducer = self.builder, Reducer(region.parallel)
         partials = blocks = None
         if reducer.components:
-            blocks = self._divide_up(iterations, BLOCK)
+            blocks = divide_up(builder, iterations, BLOCK)
             partials = self._partials(blocks, reducer)
         writer = RegionWriter(self, region, FAULT, axes, partials)
         writer.write()
@@ -158,12 +159,7 @@ class HostWriter(FunctionWriter):
     def _dispatch(self, region: DeviceRegion, env: str, iterations: str) -> None:
         """One chunk is run here; more are the pool's."""
         builder = self.builder
-        chunk = self._divide_up(iterations, CHUNKS)
-        small = builder.emit(f"icmp ult i64 {chunk}, {region.grain}")
-        chunk = builder.emit(f"select i1 {small}, i64 {region.grain}, i64 {chunk}")
-        if region.unit > 1:
-            chunk = builder.emit(f"add i64 {chunk}, {region.unit - 1}")
-            chunk = builder.emit(f"and i64 {chunk}, {-region.unit}", "chunk")
+        chunk = write_chunk(self, region, iterations)
         here, pool, after = (builder.new_block(hint) for hint in ("here", "pool", "joined"))
         single = builder.emit(f"icmp ule i64 {iterations}, {chunk}")
         builder.branch(single, here, pool)
@@ -175,13 +171,6 @@ class HostWriter(FunctionWriter):
         builder.append(f"call void @lend_parallel_for(ptr @{region_name(region)}, ptr {env}, i64 {iterations}, i64 {chunk})")
         builder.jump(after)
         builder.open(after)
-
-    def _divide_up(self, iterations: str, divisor: int) -> str:
-        """`ceil(iterations / divisor)` for a power of two."""
-        builder = self.builder
-        less = builder.emit(f"sub i64 {iterations}, 1")  # there is at least one
-        quotient = builder.emit(f"lshr i64 {less}, {divisor.bit_length() - 1}")
-        return builder.emit(f"add i64 {quotient}, 1")
 
     # ------------------------------------------------------------------------------------------- partial results
 

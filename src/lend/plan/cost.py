@@ -1,13 +1,16 @@
 """How much work one iteration of a parallel loop is, roughly, in simple operations.
 
-Does: count operations, loops weighted by their trip count.  Does not: look at run-time values or at the machine, so that chunks,
-and with them everything a program can observe, are the same everywhere.
-Invariants: a cost is at least 1.
+Does: count operations, loops weighted by their trip count, which may be a number that only the host level knows.
+Does not: look at the machine, so that chunks are the same everywhere.
+Invariants: an estimate depends on the program and its sizes, never on what the region computes.
 
-Example: `y[i] += a * x[i]` costs 4 (two loads, a multiplication, an addition) plus 1 (a store).
+Example: `y[i] += a * x[i]` costs 5 (two loads, a multiplication, an addition, a store); a row of a matrix-vector product costs
+`2 + 5 per step of 0..K`.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 from lend.ir.typed import (
     Binary,
@@ -32,55 +35,137 @@ UNKNOWN_TRIPS = 16
 """What a loop of unknown length counts as."""
 MATH_COST = 20
 DIVISION_COST = 8
+OPERATOR_COSTS = {"floordiv": DIVISION_COST, "mod": DIVISION_COST, "div": DIVISION_COST, "pow": MATH_COST}
 LARGEST = 1 << 40
+"""Estimates end here."""
 
 
-def cost_of(region: Region, constants: dict[Value, int]) -> int:
-    """The cost of one run of `region`. `constants` are the known integers; those defined inside are added."""
-    return max(1, min(_region(region, constants), LARGEST))
+@dataclass(frozen=True)
+class ArraySize:
+    """The size of a dimension of an array of the host level."""
+
+    array: Value
+    dimension: int
+
+    def __str__(self) -> str:
+        return f"{self.array.name or '_'}.shape[{self.dimension}]"
 
 
-def _region(region: Region, constants: dict[Value, int]) -> int:
-    return sum(_operation(operation, constants) for operation in region.operations)
+Bound = int | Value | ArraySize
+"""A loop bound that the host level knows."""
 
 
-def _operation(operation: Operation, constants: dict[Value, int]) -> int:
+@dataclass(frozen=True)
+class Trips:
+    """The trip count of `range(lower, upper, step)`, divided by `divisor`."""
+
+    lower: Bound
+    upper: Bound
+    step: int
+    divisor: int = 1
+
+    def __str__(self) -> str:
+        names = [bound.name or "_" if isinstance(bound, Value) else str(bound) for bound in (self.lower, self.upper)]
+        return "..".join(names) + (f":{self.step}" if self.step != 1 else "") + (f" / {self.divisor}" if self.divisor > 1 else "")
+
+
+@dataclass(frozen=True)
+class Work:
+    """`operations`, and for each of `loops` its trips times the work of its body."""
+
+    operations: int
+    loops: tuple[tuple[Trips, Work], ...] = ()
+
+    def __add__(self, other: Work) -> Work:
+        return Work(min(self.operations + other.operations, LARGEST), self.loops + other.loops)
+
+    def times(self, count: int) -> Work:
+        """This work `count` times."""
+        return Work(min(self.operations * count, LARGEST), tuple((trips, work.times(count)) for trips, work in self.loops))
+
+    def __str__(self) -> str:
+        terms = [f"({work}) per step of {trips}" if work.loops else f"{work} per step of {trips}" for trips, work in self.loops]
+        return " + ".join([str(self.operations), *terms])
+
+
+@dataclass
+class Known:
+    """What is known of values: integers, sizes, and the host level's own (`host`, the captured ones)."""
+
+    host: frozenset[Value]
+    bounds: dict[Value, Bound] = field(default_factory=dict[Value, Bound])
+
+    def bound(self, value: Value) -> Bound | None:
+        """The value as a bound, if the host level knows it."""
+        return self.bounds.get(value, value if value in self.host else None)
+
+
+def work_of(region: Region, known: Known) -> Work:
+    """The work of one run of `region`; at least 1."""
+    work = _region(region, known)
+    return work if work.operations else work + Work(1)
+
+
+def _region(region: Region, known: Known) -> Work:
+    total = Work(0)
+    for operation in region.operations:
+        total += _operation(operation, known)
+    return total
+
+
+def _operation(operation: Operation, known: Known) -> Work:
     match operation:
         case Constant(result=result, value=value):
             if isinstance(value, int):
-                constants[result] = int(value)
-            return 0
+                known.bounds[result] = int(value)
+            return Work(0)
         case Cast(result=result, operand=operand):
-            if operand in constants and result.scalar.is_integer:
-                constants[result] = constants[operand]  # only used to weigh: a wrapped value would weigh a little wrong
-            return 1
-        case Size():
-            return 0
+            bound = known.bound(operand)
+            if bound is not None and result.scalar.is_integer:
+                known.bounds[result] = bound  # only used to weigh: a wrapped value would weigh a little wrong
+            return Work(1)
+        case Size(result=result, array=array, dimension=dimension):
+            if array in known.host:
+                known.bounds[result] = ArraySize(array, dimension)
+            return Work(0)
         case Load() | Store() | Unary():
-            return 1
+            return Work(1)
         case Binary(operator=operator):
-            return {"floordiv": DIVISION_COST, "mod": DIVISION_COST, "div": DIVISION_COST, "pow": MATH_COST}.get(operator, 1)
+            return Work(
+                {"floordiv": DIVISION_COST, "mod": DIVISION_COST, "div": DIVISION_COST, "pow": MATH_COST}.get(operator, 1)
+            )
         case Math():
-            return MATH_COST
-        case Local(sizes=sizes):
-            elements = 1
-            for size in sizes:
-                elements *= size
-            return 1 + elements // 8
+            return Work(MATH_COST)
+        case Local():
+            return Work(1 + _elements(operation) // 8)
         case If(then=then, orelse=orelse):
-            return 1 + max(_region(then, constants), _region(orelse, constants))
+            first, second = _region(then, known), _region(orelse, known)
+            return Work(1 + max(first.operations, second.operations), first.loops + second.loops)
         case For(extent=extent, body=body):
-            return 1 + _trips(extent, constants) * (1 + _region(body, constants))
+            return Work(1) + _loop(extent, Work(1) + _region(body, known), known)
         case While(condition=condition, body=body):
-            return 1 + UNKNOWN_TRIPS * (_region(condition, constants) + _region(body, constants))
+            return Work(1) + (_region(condition, known) + _region(body, known)).times(UNKNOWN_TRIPS)
         case _:
-            return 1 + sum(_region(inner, constants) for inner in operation.regions)
+            total = Work(1)
+            for inner in operation.regions:
+                total += _region(inner, known)
+            return total
 
 
-def _trips(extent: Extent, constants: dict[Value, int]) -> int:
-    """The constant trip count of a loop, or the guess."""
-    bounds = [constants.get(value) for value in (extent.lower, extent.upper, extent.step)]
-    lower, upper, step = bounds
-    if lower is None or upper is None or step is None or step == 0:
-        return UNKNOWN_TRIPS
-    return len(range(lower, upper, step)) if abs(upper - lower) < LARGEST else LARGEST
+def _loop(extent: Extent, body: Work, known: Known) -> Work:
+    """The work of a loop. One that starts at an unknown place below a known end is taken to run half of the way."""
+    lower, upper, step = (known.bound(value) for value in (extent.lower, extent.upper, extent.step))
+    if upper is None or not isinstance(step, int) or step == 0:
+        return body.times(UNKNOWN_TRIPS)
+    if isinstance(lower, int) and isinstance(upper, int):
+        return body.times(len(range(lower, upper, step)) if abs(upper - lower) < LARGEST else LARGEST)
+    if lower is None:
+        return Work(0, ((Trips(0, upper, abs(step), 2), body),))
+    return Work(0, ((Trips(lower, upper, step), body),))
+
+
+def _elements(operation: Local) -> int:
+    elements = 1
+    for size in operation.sizes:
+        elements *= size
+    return elements

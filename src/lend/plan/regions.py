@@ -2,11 +2,11 @@
 
 Does: number every `Parallel` of a kernel, list what it captures, and say how finely it may be cut into chunks.
 Does not: change the tree; the host pass is the kernel's body itself, which launches region k where it meets `regions[k]`.
-Invariants: captures are in the order of first use; a chunk's size depends on the iteration count and on `grain` only, never on
-the number of threads; where a region reduces, chunks are whole blocks of `BLOCK` iterations.
+Invariants: captures are in the order of first use; a chunk's size depends on the program and its sizes only, never on the
+number of threads; where a region reduces, chunks are whole blocks of `BLOCK` iterations.
 
 Example: `print(plan(kernel))` says for saxpy
-    region 0: parallel i over 1 dimension, cost 5, grain 6592; captures y, a, x
+    region 0: parallel i over 1 dimension, cost 5; captures y, a, x
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
 from lend.language.reduction import BLOCK
-from lend.plan.cost import cost_of
+from lend.plan.cost import Bound, Known, Work, work_of
 
 CHUNK_WORK = 32768
 """Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
@@ -28,25 +28,28 @@ CACHE_LINE_GRAIN = 64
 
 @dataclass(frozen=True, eq=False)
 class DeviceRegion:
-    """One parallel loop: its number, what it uses of the host level, the cost of an iteration and the least chunk."""
+    """One parallel loop: its number, what it uses of the host level, the work of an iteration.
+
+    The chunk of a launch is `max(grain, ceil(iterations / CHUNKS))` rounded up to a multiple of `unit`, where `grain` is
+    `ceil(CHUNK_WORK / cost)` and the cost is that of `work` at the launch's own sizes.
+    """
 
     number: int
     parallel: Parallel
     captures: tuple[Value, ...]
-    cost: int
-    grain: int
+    work: Work
+
+    @property
+    def grain(self) -> int | None:
+        """The least chunk; None if it depends on sizes."""
+        return None if self.work.loops else -(-CHUNK_WORK // self.work.operations)
 
     @property
     def unit(self) -> int:
         """Chunks are multiples of this many iterations."""
         if self.parallel.reductions:
             return BLOCK
-        return CACHE_LINE_GRAIN if self.grain >= CACHE_LINE_GRAIN else 1
-
-    def chunk(self, iterations: int) -> int:
-        """The chunk of a launch of that many iterations (what the host function computes too)."""
-        chunk = max(self.grain, -(-iterations // CHUNKS))
-        return -(-chunk // self.unit) * self.unit
+        return CACHE_LINE_GRAIN if self.grain is not None and self.grain >= CACHE_LINE_GRAIN else 1
 
     def __str__(self) -> str:
         dimensions = len(self.parallel.box)
@@ -57,10 +60,7 @@ class DeviceRegion:
         )
         captures = ", ".join(value.name or str(value.type) for value in self.captures) or "nothing"
         over = "1 dimension" if dimensions == 1 else f"{dimensions} dimensions"
-        return (
-            f"region {self.number}: parallel {indices} over {over}, cost {self.cost}, grain {self.grain}"
-            f"{reductions}; captures {captures}"
-        )
+        return f"region {self.number}: parallel {indices} over {over}, cost {self.work}{reductions}; captures {captures}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +77,12 @@ class Plan:
 def plan(kernel: Kernel) -> Plan:
     """Number the device regions of `kernel`."""
     constants = dict(_constants(kernel.body))
-    regions = [_device_region(number, parallel, dict(constants)) for number, parallel in enumerate(_parallels(kernel.body))]
+    regions: list[DeviceRegion] = []
+    for number, parallel in enumerate(_parallels(kernel.body)):
+        captures = tuple(captured(parallel.body))
+        known = Known(frozenset(captures), dict[Value, Bound](constants))
+        regions.append(DeviceRegion(number, parallel, captures, work_of(parallel.body, known)))
     return Plan(kernel, tuple(regions))
-
-
-def _device_region(number: int, parallel: Parallel, constants: dict[Value, int]) -> DeviceRegion:
-    cost = cost_of(parallel.body, constants)
-    return DeviceRegion(number, parallel, tuple(captured(parallel.body)), cost, max(1, -(-CHUNK_WORK // cost)))
 
 
 def _parallels(region: Region) -> Iterator[Parallel]:

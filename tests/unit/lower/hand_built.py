@@ -151,7 +151,10 @@ class Builder:
     def kernel(self, *yields):
         body = typed.Region((), tuple(self.stack[0]), yields)
         dims, parameters, sites = tuple(self.dims), tuple(self.parameters), tuple(self.sites)
-        return typed.Kernel(SPAN, "kernel", dims, parameters, body, None, sites, (), self.math)
+        return typed.Kernel(
+            span=SPAN, name="kernel", dims=dims, parameters=parameters, contracts=typed.Region((), (), ()), body=body,
+            result=None, sites=sites, unchecked=(), math=self.math,
+        )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------------------- running

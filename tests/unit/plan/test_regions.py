@@ -3,7 +3,8 @@
 import pytest
 from hand_built import Builder, t
 
-from lend.plan.regions import BLOCK, CHUNK_WORK, DeviceRegion, plan
+from lend.plan.cost import Work
+from lend.plan.regions import BLOCK, CHUNK_WORK, CHUNKS, DeviceRegion, plan
 
 
 def nested():
@@ -36,36 +37,48 @@ def test_captures_are_what_the_body_uses_of_the_host_level_in_order_of_use():
 
 
 def test_a_plan_prints():
-    assert str(plan(nested())).splitlines()[1] == "  region 0: parallel i over 1 dimension, cost 1, grain 32768; captures x, a"
+    assert str(plan(nested())).splitlines()[1] == "  region 0: parallel i over 1 dimension, cost 1; captures x, a"
 
 
-def cost_of_loop(upper):
+def work_of_loop(make_extent):
+    """The work of `for k in range(…): x[i] = x[k]`."""
     b = Builder()
-    x = b.array("x", t.F64)
-    n = b.size(x)
+    x, n = b.array("x", t.F64), b.scalar("n", t.I32)
 
     def body(i):
-        last = b.index(upper) if upper is not None else n
-        b.for_(b.extent(last), [], lambda k: b.store(x, i, value=b.load(x, k)))
+        b.for_(make_extent(b, x, n, i), [], lambda k: b.store(x, i, value=b.load(x, k)))
 
-    b.grid([n], body)
-    return plan(b.kernel()).regions[0].cost
+    b.grid([b.size(x)], body)
+    return plan(b.kernel()).regions[0]
 
 
-def test_a_loop_counts_its_trips_and_sixteen_where_they_are_unknown():
-    assert cost_of_loop(100) - 1 == 3 * 100
-    assert cost_of_loop(None) - 1 == 3 * 16
+@pytest.mark.parametrize(
+    ("make_extent", "work"),
+    [
+        (lambda b, x, n, i: b.extent(b.index(100)), "301"),
+        (lambda b, x, n, i: b.extent(b.size(x)), "1 + 3 per step of 0..x.shape[0]"),
+        (lambda b, x, n, i: b.extent(b.cast(t.INDEX, n)), "2 + 3 per step of 0..n"),
+        (lambda b, x, n, i: b.extent(b.size(x), i), "1 + 3 per step of 0..x.shape[0] / 2"),
+        (lambda b, x, n, i: b.extent(i), "49"),
+    ],
+)
+def test_loops_count_their_trips_as_far_as_the_host_level_knows_them(make_extent, work):
+    assert str(work_of_loop(make_extent).work) == work
+
+
+def chunks_of(region, iterations):
+    """The chunk by the rule that `DeviceRegion` states."""
+    chunk = max(region.grain, -(-iterations // CHUNKS))
+    return -(-chunk // region.unit) * region.unit
 
 
 @pytest.mark.parametrize("iterations", [1, 63, 64, 65, 2048, 100_000, 10**7, 10**12])
 @pytest.mark.parametrize("cost", [1, 7, 500, CHUNK_WORK, 10 * CHUNK_WORK])
 def test_chunks_hold_enough_work_and_are_at_most_sixty_four(iterations, cost):
-    parallel = plan(nested()).regions[0].parallel
-    region = DeviceRegion(0, parallel, (), cost, max(1, -(-CHUNK_WORK // cost)))
-    chunk = region.chunk(iterations)
-    assert chunk * cost >= CHUNK_WORK and -(-iterations // chunk) <= 64
+    region = DeviceRegion(0, plan(nested()).regions[0].parallel, (), Work(cost))
+    chunk = chunks_of(region, iterations)
+    assert chunk * cost >= CHUNK_WORK and -(-iterations // chunk) <= CHUNKS
 
 
 def test_chunks_of_a_reduction_are_whole_blocks():
-    region = plan(nested()).regions[1]
-    assert all(region.chunk(n) % BLOCK == 0 for n in (1, 2049, 10**6 + 1, 10**9 + 7))
+    assert plan(nested()).regions[1].unit == BLOCK

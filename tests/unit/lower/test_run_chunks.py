@@ -1,0 +1,95 @@
+"""How launches are cut: seen through a `lend_parallel_for` of our own."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from hand_built import Builder, lower, plan, t
+
+from lend.language import abi
+from lend.plan.regions import CHUNK_WORK
+
+
+class Recorder:
+    """A kernel whose launches on the pool are written down, and run."""
+
+    def __init__(self, kernel):
+        from lend.targets.cpu.target import cpu
+
+        self.launches = []
+        region_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+        @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        def parallel_for(region, env, iterations, chunk):
+            self.launches.append((iterations, chunk))
+            for begin in range(0, iterations, chunk):
+                region_type(region)(env, begin, min(begin + chunk, iterations))
+
+        self._kept = parallel_for
+        where = ctypes.cast(parallel_for, ctypes.c_void_p).value
+        text = lower(plan(kernel)).replace("declare void @lend_parallel_for(ptr, ptr, i64, i64)", "")
+        text = text.replace("@lend_parallel_for", "@recorded")
+        text += f"""
+define void @recorded(ptr %a, ptr %b, i64 %c, i64 %d) {{
+  call void inttoptr (i64 {where} to ptr)(ptr %a, ptr %b, i64 %c, i64 %d)
+  ret void
+}}
+"""
+        self.module = cpu().compile(text)
+        entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+        self._call = entry(self.module.address("kernel"))
+
+    def __call__(self, *words):
+        """The launches of a call with these argument words."""
+        block, results = np.array(words, np.int64), np.zeros(8, np.int64)
+        fault = np.zeros(abi.FAULT_WORDS, np.int64)
+        fault[abi.FAULT_THREAD] = abi.NO_FAULT
+        self.launches.clear()
+        assert self._call(block.ctypes.data, results.ctypes.data, fault.ctypes.data) == 0
+        return list(self.launches)
+
+
+def rows(reduces=False):
+    """Each of n iterations runs a loop of m steps of cost 3 (2 in the loop, 1 for it)."""
+    b = Builder()
+    n, m = b.scalar("n", t.I64), b.scalar("m", t.I64)
+    y = b.array("y", t.I64)
+    one, zero = b.const(t.I64, 1), b.const(t.I64, 0)
+
+    def body(i, *sums):
+        total = b.for_(b.extent(m), [zero], lambda k, s: b.binary("add", b.binary("mul", s, one), one))
+        if reduces:
+            return b.binary("add", sums[0], total)
+        b.store(y, b.index(0), value=total)
+        return None
+
+    b.grid([n], body, *([("add", [zero])] if reduces else []))
+    return Recorder(b.kernel())
+
+
+def words(n, m):
+    """Argument words of `rows`, and the array that they point to, which must live on."""
+    y = np.zeros(1, np.int64)
+    return y, (n, m, y.ctypes.data, 1, 8)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1000, 10), (1000, 1000), (100, 10**6), (7, 10**7), (10**5, 0), (10**5, 30)])
+def test_the_chunk_follows_the_length_of_inner_loops(n, m):
+    kept, given = words(n, m)
+    grain = -(-CHUNK_WORK // (2 + 3 * m))
+    chunk = max(grain, -(-n // 64))
+    assert rows()(*given) == ([(n, chunk)] if chunk < n else [])
+
+
+def test_a_negative_or_huge_inner_loop_does_not_confuse_the_estimate():
+    kept, given = words(0, 2**62)
+    assert rows()(*given) == []
+    kept, given = words(10**6, -(2**62))
+    assert rows()(*given) == [(10**6, 16384)]
+
+
+def test_chunks_of_a_reduction_are_whole_blocks():
+    recorder = rows(reduces=True)
+    for n, chunk in ((2048, None), (2049, 2048), (64 * 2048 + 1, 4096), (500_000, 8192)):
+        kept, given = words(n, 10**3 if n < 5000 else 40)
+        assert recorder(*given) == ([] if chunk is None else [(n, chunk)])
