@@ -149,6 +149,10 @@ class _Printer:
         self.line(f"kernel {kernel.name}[{dims}]({parameters}) math={kernel.math} {{", kernel.span, "")
         self.region(kernel.body, INDENT)
         self.lines.append("}")
+        if kernel.contracts.yields:
+            self.lines.append("contracts {")
+            self.region(kernel.contracts, INDENT)
+            self.lines.append("}")
         for number, site in enumerate(kernel.sites):
             words = [site.kind, *([f"{site.access} of {site.array}"] if site.access else [site.array or ""]), site.text or ""]
             text = " ".join(word for word in words if word)

@@ -29,7 +29,9 @@ Invariants of the typed tree:
 16. `For` and `Parallel` without a site have constant steps other than 0; with one it is a "step" site.
 17. `Parallel`: one to six extents; parameters one INDEX each, then the reductions' values; it yields these values; results have
     their types. Of one value: add mul and or xor min max of a type that knows it; of several: min or max, not of complex values.
-18. Sites are in range, of the kind the operation needs, and name as many threads as the enclosing `Parallel` has indices.
+18. What a parameter's `sizes` name are as many as its dimensions: ints, or INDEX values among the dims and what the body computes
+    outside its regions; `contracts` has no parameters, may use the same values and the parameters, and yields bool_s.
+19. Sites are in range, of the kind the operation needs, and name as many threads as the enclosing `Parallel` has indices.
 """
 
 from __future__ import annotations
@@ -112,6 +114,19 @@ class _Verifier:
         self.define([*kernel.dims, *(parameter.value for parameter in kernel.parameters)])
         self.require(not kernel.body.parameters, "the kernel's body has parameters")
         self.region(kernel.body, [leaf.type for leaf in leaves(kernel.result)], "the kernel")
+        self.facts()
+
+    def facts(self) -> None:
+        """What the kernel says about its sizes and about when it starts."""
+        kernel = self.kernel
+        self.visible.update(result for operation in kernel.body.operations for result in operation.results)
+        for parameter in kernel.parameters:
+            sizes, type = parameter.sizes, parameter.value.type
+            self.require(len(sizes) in (0, type.dimensions if isinstance(type, ArrayType) else 0), f"sizes of {parameter.name}")
+            self.use([size for size in sizes if isinstance(size, Value)])
+            self.require(all(s.type is INDEX for s in sizes if isinstance(s, Value)), f"sizes of {parameter.name}")
+        self.require(not kernel.contracts.parameters, "contracts with parameters")
+        self.region(kernel.contracts, [BOOL_] * len(kernel.contracts.yields), "the contracts")
 
     # ------------------------------------------------------------------------------------------------- basics
 

@@ -2,8 +2,9 @@
 
 Does: decide what becomes an expression inside another and what a statement; turn carried values into assignments, device
 functions into Python functions.  Does not: choose variables (`plain_statements.py`).
-Invariants: whatever reads memory, writes it or can fail happens in the order of the tree, which is Python's order of evaluation; a value with a name of the user's is assigned where it is computed, one without a name is part of the expression that
-uses it, if there is only one and the order allows it, else `_1`, `_2`, ….
+Invariants: whatever reads memory, writes it or can fail happens in the order of the tree, which is Python's order of evaluation;
+a value with a name of the user's is assigned where it is computed, one without a name is part of the expression that uses it, if
+there is only one and the order allows it, else `_1`, `_2`, ….
 
 Example: `y[i] += a * x[i]` is five operations and one statement.
 """
@@ -106,7 +107,7 @@ class Module:
                 self.wish(result)
 
     def spread_wishes(self, region: Region) -> None:
-        """What an iteration or an arm of an `if` statement gives to a variable has, without a name of its own, that variable's."""
+        """What an iteration or an arm of an `if` statement gives to a variable has that variable's name if it has none."""
         for operation in region.operations:
             if isinstance(operation, typed.For | typed.While | typed.Parallel):
                 body = operation.body

@@ -15,7 +15,20 @@ from lend.diagnostics.spans import Source, Span
 from lend.ir.typed import Value
 from lend.language.arithmetic import cast
 from lend.language.types import BOOL_, SCALARS
-from lend.lower.plain_statements import Assign, Branch, Copy, Function, Give, Loop, Repeat, Show, Statement, Stop, child_blocks
+from lend.lower.plain_statements import (
+    Assign,
+    Branch,
+    Copy,
+    Function,
+    Give,
+    Loop,
+    Repeat,
+    Show,
+    Statement,
+    Stop,
+    child_blocks,
+    expressions_of,
+)
 
 CASTS = {type.name: type for type in SCALARS}
 
@@ -71,14 +84,10 @@ class _Weaver:
         span = None if isinstance(statement, Copy) else getattr(statement, "span", None)
         if span is not None and span.source.filename == self.filename:
             yield span.line
-        for value in vars(statement).values():
-            expressions: Any = value if isinstance(value, list) else [value]
-            for expression in expressions:
-                if isinstance(expression, ast.expr):
-                    for node in ast.walk(expression):
-                        inner = self.spans.get(node) if isinstance(node, ast.expr) else None
-                        if inner is not None and inner.source.filename == self.filename:
-                            yield inner.line
+        for node in expressions_of(statement):
+            inner = self.spans.get(node)
+            if inner is not None and inner.source.filename == self.filename:
+                yield inner.line
 
     def covers(self, statement: Statement, user: ast.stmt) -> bool:
         """Whether a statement, without the blocks inside it, comes from a user's statement."""

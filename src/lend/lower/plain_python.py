@@ -11,7 +11,7 @@ Example: `plain_function(kernel, source)((3,), [2.0, x, y], fault)` runs `saxpy`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -64,7 +64,5 @@ def _python_value(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         array: AnyArray = np.asarray(leaf)  # pyright: ignore[reportUnknownArgumentType]
         return array
-    if isinstance(leaf, np.generic):
-        item: Any = leaf.item()  # pyright: ignore[reportUnknownMemberType]
-        return item
-    return leaf
+    is_scalar = isinstance(leaf, np.generic)
+    return cast(Any, leaf).item() if is_scalar else leaf

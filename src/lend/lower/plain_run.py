@@ -24,7 +24,7 @@ from lend.language.types import BF16, ElementType, ScalarType
 AnyArray = np.ndarray[Any, Any]
 Bounds = tuple[int, int, int]
 Fault = Callable[[Site, int, int, int, tuple[int, ...] | None], BaseException]
-"""Makes or raises the exception for (site, dimension, index, size, indices of the parallel loop or None), as a record has them."""
+"""Makes or raises the exception for (site, dimension, index, size, indices of the parallel loop or None), as records hold."""
 
 LARGEST = (1 << 63) - 1
 

@@ -136,6 +136,27 @@ def child_blocks(statement: Statement) -> Iterator[list[Statement]]:
         yield statement.body
 
 
+def expressions_of(statement: Statement) -> Iterator[ast.expr]:
+    """All expressions of a statement, those inside others too, but not those of the blocks inside it."""
+    match statement:
+        case Assign() | Evaluate():
+            whole = [statement.value]
+        case Copy():
+            whole = statement.sources
+        case Branch() | Leave():
+            whole = [statement.test]
+        case Loop():
+            whole = [statement.iterator]
+        case Repeat():
+            whole = [] if statement.test is None else [statement.test]
+        case Give():
+            whole = statement.values
+        case Stop() | Show():
+            whole = []
+    for expression in whole:
+        yield from (node for node in ast.walk(expression) if isinstance(node, ast.expr))
+
+
 # ------------------------------------------------------------------------------------------------------- liveness
 
 

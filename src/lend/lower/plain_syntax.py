@@ -209,7 +209,7 @@ def compile_functions(functions: Sequence[Function], spans: dict[ast.expr, Span]
     """A module that defines `functions`; each one's code has its own file and name."""
     module = ast.Module([Writer(function, spans).definition() for function in functions], [])
     ast.fix_missing_locations(module)
-    code = compile(module, functions[0].filename, "exec", dont_inherit=True, optimize=0)
+    code = compile(module, "<lend>", "exec", dont_inherit=True, optimize=0)
     by_name = {function.internal: function for function in functions}
     constants = tuple(
         _relocated(constant, by_name) if isinstance(constant, CodeType) else constant for constant in code.co_consts

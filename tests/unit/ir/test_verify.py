@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from tree_builder import TreeBuilder, saxpy
@@ -587,3 +588,33 @@ def test_a_site_names_its_threads(b):
         b.load(x, i)
     b.parallel([extent], body)
     refused("names 0 threads of 1", b, parameters=[x])
+
+
+# ---------------------------------------------------------------------------------------------------- facts about sizes
+
+
+def test_sizes_are_as_many_as_dimensions_and_known(b):
+    n, x = b.value(INDEX, "N"), b.array("x", F64)
+    more = b.binary("add", n, b.index(1))
+    kernel = b.kernel("k", [n], [x])
+
+    def with_sizes(*sizes):
+        return replace(kernel, parameters=(typed.Parameter("x", x, sizes),))
+
+    for sizes in ((), (n,), (more,), (3,)):
+        verify_kernel(with_sizes(*sizes))
+    for sizes, words in (((n, n), "sizes of x"), ((b.value(INDEX),), "not defined"), ((x,), "sizes of x")):
+        with pytest.raises(InternalError, match=words):
+            verify_kernel(with_sizes(*sizes))
+
+
+def test_contracts_are_bools_over_what_is_known_at_the_start(b):
+    n = b.value(INDEX, "N")
+    kernel = b.kernel("k", [n], [])
+    with b.region() as facts:
+        facts.yields = (b.binary("gt", n, b.index(0)),)
+    verify_kernel(replace(kernel, contracts=facts.region))
+    with b.region() as facts:
+        facts.yields = (n,)
+    with pytest.raises(InternalError, match="the contracts"):
+        verify_kernel(replace(kernel, contracts=facts.region))
