@@ -121,11 +121,13 @@ def run() -> Runner:
 
 @pytest.fixture(autouse=True)
 def four_threads() -> Iterator[Pool]:
-    """More threads than this machine may have processors, so that they get in each other's way."""
-    before = pool().threads
+    """More threads than this machine may have processors, and all are called at once, so that they get in each other's way."""
+    before, worth = pool().threads, pool().worth_ns
     pool().configure(4)
+    pool().worth_ns = -1
     yield pool()
     pool().configure(before)
+    pool().worth_ns = worth
 
 
 @pytest.mark.parametrize("iterations", [0, 1, 2, 7, 64, 1000, 4097])
@@ -181,6 +183,23 @@ def test_workers_that_sleep_are_woken(run: Runner) -> None:
         run("slow", counts, 64, 1)
         time.sleep(0.003)  # far longer than a worker spins
     assert (counts == 20 * 20000).all()
+
+
+@parallel
+def test_nobody_is_called_for_work_that_is_not_worth_it(run: Runner, four_threads: Pool) -> None:
+    four_threads.worth_ns = 10**12
+    counts = np.zeros(64, np.int64)
+    child = os.fork()
+    if child == 0:  # without workers at first
+        run("slow", counts, 64, 1)
+        os._exit(0 if len(os.listdir("/proc/self/task")) == 1 and (counts == 20000).all() else 1)
+    assert wait_for(child) == 0
+    four_threads.worth_ns = 100_000
+    child = os.fork()
+    if child == 0:
+        run("slow", counts, 64, 1, times=10)
+        os._exit(0 if len(os.listdir("/proc/self/task")) == 4 else 1)
+    assert wait_for(child) == 0
 
 
 @parallel

@@ -42,6 +42,7 @@ class Pool:
         self._code: CompiledModule = compile_module(pool_ir(architecture, sys.platform.startswith("linux")))
         self.address = self._code.address(PARALLEL_FOR)
         self._threads = ctypes.c_int32.from_address(self._code.data_address("lend_pool_threads"))
+        self._worth = ctypes.c_int64.from_address(self._code.data_address("lend_pool_worth"))
         if self._parallel:
             self._attach()
         self.configure(available_threads())
@@ -54,6 +55,15 @@ class Pool:
     def configure(self, threads: int) -> None:
         """Use this many threads from the next launch on; 0 and 1 mean the calling thread only."""
         self._threads.value = max(1, min(threads, MAX_THREADS)) if self._parallel else 1
+
+    @property
+    def worth_ns(self) -> int:
+        """How long the rest of a launch must take, in nanoseconds, for sleeping workers to be woken."""
+        return self._worth.value
+
+    @worth_ns.setter
+    def worth_ns(self, nanoseconds: int) -> None:
+        self._worth.value = nanoseconds
 
     def _attach(self) -> None:
         """Give the pool its memory: zeroed, and zeroed again in every child of a fork."""

@@ -9,6 +9,9 @@ it, runs its chunks itself), writes the job, opens it, works on it, closes it, a
 an open job by adding 1 to `state`, which fails if the job has been closed. So a launch never waits for a worker that sleeps, and
 a child of `fork`, which has no workers, finishes every launch on its own.
 
+A launch that has fewer workers awake than it could use begins alone and measures: only when what is left would take longer than
+`lend_pool_worth` nanoseconds does it start or wake the others.
+
 The chunks are dealt out in one contiguous run per thread, for the sake of the caches; who has finished his run takes chunks from
 the others'. A worker that found nothing to do for `SPIN_NS` sleeps on a futex on the generation.
 
@@ -22,6 +25,7 @@ from __future__ import annotations
 
 MAX_THREADS = 256
 SPIN_NS = 50_000
+WORTH_NS = 100_000  # waking a sleeping thread costs the one that wakes it up to 60 µs (measured in a virtual machine)
 STACK_BYTES = 8 << 20
 
 LOCK, STARTED = 0, 4
@@ -48,6 +52,7 @@ _WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 128, 129, 137, 138  # futex operation
 
 _COMMON = """
 @lend_pool_threads = global i32 1
+@lend_pool_worth = global i64 $WORTH_NS
 @lend.pool = internal global ptr null
 
 define void @lend_pool_attach(ptr %pool) nounwind {
@@ -269,10 +274,14 @@ woken:
 define internal void @lend.start(ptr %pool, i32 %wanted) noinline nounwind {
 entry:
   %attributes = alloca [16 x i64], align 16
+  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  %before = load i32, ptr %started.at
+  %plenty = icmp sge i32 %before, %wanted
   %set = alloca [16 x i64], align 16
   %old = alloca [16 x i64], align 16
   %thread = alloca i64
-  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  br i1 %plenty, label %return, label %mask
+mask:
   %u1 = call i32 @sigfillset(ptr %set)
   %u2 = call i32 @sigdelset(ptr %set, i32 4)
   %u3 = call i32 @sigdelset(ptr %set, i32 5)
@@ -301,27 +310,94 @@ count:
 done:
   %u11 = call i32 @pthread_attr_destroy(ptr %attributes)
   %u12 = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
+  br label %return
+return:
   ret void
 }
 
-; Wake as many sleepers as the job has runs for, beyond the workers that are awake.
-define internal void @lend.wake(ptr %pool, i32 %started, i32 %runs, i32 %limit) alwaysinline nounwind {
+; Take part in the job that the calling thread has opened. While workers are missing: one chunk at a time, with a look at the
+; clock, until it is worth while to call them.
+define internal void @lend.lead(ptr %pool, i64 %runs, i32 %limit, i64 %chunks) {
 entry:
+  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  %started = load i32, ptr %started.at
   %sleepers.at = getelementptr i8, ptr %pool, i64 $SLEEPERS
   %sleepers = load atomic i32, ptr %sleepers.at seq_cst, align 4
   %awake = sub i32 %started, %sleepers
-  %helpers = sub i32 %runs, 1
+  %runs32 = trunc i64 %runs to i32
+  %helpers = sub i32 %runs32, 1
   %lacking = sub i32 %helpers, %awake
   %any = icmp sgt i32 %lacking, 0
+  br i1 %any, label %alone, label %together
+alone:
+  %region.at = getelementptr i8, ptr %pool, i64 $JOB
+  %region = load ptr, ptr %region.at
+  %env.at = getelementptr i8, ptr %region.at, i64 8
+  %env = load ptr, ptr %env.at
+  %iterations.at = getelementptr i8, ptr %region.at, i64 16
+  %iterations = load i64, ptr %iterations.at
+  %chunk.at = getelementptr i8, ptr %region.at, i64 24
+  %chunk = load i64, ptr %chunk.at
+  %next.at = getelementptr i8, ptr %pool, i64 $RUNS
+  %end.at = getelementptr i8, ptr %next.at, i64 8
+  %end = load i64, ptr %end.at
+  %worth = load atomic i64, ptr @lend_pool_worth monotonic, align 8
+  %worth.f = sitofp i64 %worth to double
+  %chunks.f = sitofp i64 %chunks to double
+  %team = add i32 %awake, 1
+  %team.f = sitofp i32 %team to double
+  %begun = call i64 @lend.now()
+  br label %take
+take:
+  %done = phi i64 [ 0, %alone ], [ %done.next, %call ]
+  %mine = atomicrmw add ptr %next.at, i64 1 monotonic
+  %got = icmp slt i64 %mine, %end
+  br i1 %got, label %call, label %together
+call:
+  %begin = mul i64 %mine, %chunk
+  %rest = sub i64 %iterations, %begin
+  %length = call i64 @llvm.umin.i64(i64 %rest, i64 %chunk)
+  %stop = add i64 %begin, %length
+  call void %region(ptr %env, i64 %begin, i64 %stop)
+  %done.next = add i64 %done, 1
+  %now = call i64 @lend.now()
+  %spent = sub i64 %now, %begun
+  %spent.f = sitofp i64 %spent to double
+  %done.f = sitofp i64 %done.next to double
+  %done.all = fmul double %done.f, %team.f
+  %left = fsub double %chunks.f, %done.all
+  %scaled = fmul double %spent.f, %left
+  %threshold = fmul double %worth.f, %done.all
+  %long = fcmp ogt double %scaled, %threshold
+  br i1 %long, label %muster, label %take
+muster:
+  call void @lend.muster(ptr %pool, i32 %helpers, i32 %lacking, i32 %limit)
+  br label %together
+together:
+  call void @lend.work(ptr %pool, i64 0)
+  ret void
+}
+
+; Start workers until there are %helpers, else wake %lacking that sleep.
+define internal void @lend.muster(ptr %pool, i32 %helpers, i32 %lacking, i32 %limit) noinline nounwind {
+entry:
+  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
+  %started = load i32, ptr %started.at
+  call void @lend.start(ptr %pool, i32 %helpers)
+  %present = load i32, ptr %started.at
+  %new = sub i32 %present, %started
+  %asleep = sub i32 %lacking, %new
+  %any = icmp sgt i32 %asleep, 0
   br i1 %any, label %wake, label %done
 wake:
   %few = icmp slt i32 %limit, 32
-  %bits = shl i32 1, %limit
+  %shift = select i1 %few, i32 %limit, i32 0
+  %bits = shl i32 1, %shift
   %mask = sub i32 %bits, 1
   %who = select i1 %few, i32 %mask, i32 -1
   %generation.at = getelementptr i8, ptr %pool, i64 $GENERATION
-  %lacking64 = zext i32 %lacking to i64
-  %unused = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %generation.at, i64 $WAKE_BITSET, i64 %lacking64,
+  %asleep64 = zext i32 %asleep to i64
+  %unused = call i64 (i64, ...) @syscall(i64 $FUTEX, ptr %generation.at, i64 $WAKE_BITSET, i64 %asleep64,
     ptr null, ptr null, i32 %who)
   br label %done
 done:
@@ -389,15 +465,6 @@ prepare:
   %threads64 = zext i32 %threads to i64
   %runs = call i64 @llvm.umin.i64(i64 %chunks, i64 %threads64)
   %runs32 = trunc i64 %runs to i32
-  %helpers = sub i32 %runs32, 1
-  %started.at = getelementptr i8, ptr %pool, i64 $STARTED
-  %present = load i32, ptr %started.at
-  %lacking = icmp slt i32 %present, %helpers
-  br i1 %lacking, label %start, label %fill
-start:
-  call void @lend.start(ptr %pool, i32 %helpers)
-  br label %fill
-fill:
   %region.at = getelementptr i8, ptr %pool, i64 $JOB
   store ptr %region, ptr %region.at
   %env.at = getelementptr i8, ptr %region.at, i64 8
@@ -415,8 +482,8 @@ fill:
   %extra = sub i64 %chunks, %used
   br label %deal
 deal:
-  %run = phi i64 [ 0, %fill ], [ %run.next, %deal ]
-  %from = phi i64 [ 0, %fill ], [ %to, %deal ]
+  %run = phi i64 [ 0, %prepare ], [ %run.next, %deal ]
+  %from = phi i64 [ 0, %prepare ], [ %to, %deal ]
   %longer = icmp ult i64 %run, %extra
   %bonus = zext i1 %longer to i64
   %size = add i64 %share, %bonus
@@ -433,9 +500,7 @@ deal:
 open:
   %state.at = getelementptr i8, ptr %pool, i64 $STATE
   %unused = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
-  %started = load i32, ptr %started.at
-  call void @lend.wake(ptr %pool, i32 %started, i32 %runs32, i32 %threads)
-  call void @lend.work(ptr %pool, i64 0)
+  call void @lend.lead(ptr %pool, i64 %runs, i32 %threads, i64 %chunks)
   %unused2 = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
   call void @lend.join(ptr %pool)
   store atomic i32 0, ptr %pool release, align 4
@@ -448,9 +513,10 @@ return:
 
 def pool_ir(architecture: str, linux: bool) -> str:
     """The pool's module; where there is no futex, one that runs everything on the calling thread."""
+    common = _COMMON.replace("$WORTH_NS", str(WORTH_NS))
     if not linux or architecture not in FUTEX:
-        return _COMMON + _SERIAL
-    text = _COMMON + _POOL
+        return common + _SERIAL
+    text = common + _POOL
     numbers = {
         "FUTEX": FUTEX[architecture], "POOL_BYTES": POOL_BYTES, "SPIN_NS": SPIN_NS, "STACK_BYTES": STACK_BYTES,
         "STARTED": STARTED, "STATE": STATE, "GENERATION": GENERATION, "SLEEPERS": SLEEPERS, "WAITING": WAITING,
