@@ -36,3 +36,13 @@ class Span:
     def place(self) -> str:
         """`file:line:column`, the column counted from 1 as editors do."""
         return f"{self.source.filename}:{self.line}:{self.column + 1}"
+
+    @property
+    def text(self) -> str:
+        """The text itself, on one line."""
+        if self.line == self.end_line:
+            return self.source.line(self.line)[self.column : self.end_column]
+        lines = [self.source.line(self.line)[self.column :]]
+        lines += [self.source.line(number) for number in range(self.line + 1, self.end_line)]
+        lines.append(self.source.line(self.end_line)[: self.end_column])
+        return " ".join(line.strip() for line in lines)

@@ -54,6 +54,11 @@ def is_contract(statement: syntax.Stmt, tree: syntax.Function) -> bool:
     return False
 
 
+def without_contracts(tree: syntax.Function) -> tuple[syntax.Stmt, ...]:
+    """A kernel's body without its contracts."""
+    return tuple(s for s in tree.body if not is_contract(s, tree))
+
+
 class ContractRefused(Exception):
     """Something a contract cannot say."""
 
@@ -91,9 +96,7 @@ def _contract(statement: syntax.Assert, captured: Captured, signature: Signature
 
     names = tuple(dict.fromkeys(writer.mentioned))
     span = statement.span
-    from lend.frontend.typecheck.kernels import source_text
-
-    return Contract(source_text(statement.test.span), statement.message, span.source.filename, span.line, names, holds)
+    return Contract(statement.test.span.text, statement.message, span.source.filename, span.line, names, holds)
 
 
 class _Names(Mapping[str, Any]):

@@ -1,7 +1,11 @@
 """Typing: from the untyped tree to the typed tree.
 
-One class, in layers, one file each: `emitter` <- `conversions` <- `merging` <- `operators` <- `arrays` <- `expressions` <- `calls`
-<- `reductions` <- `statements` <- `loops` <- `parallel` <- `kernels`. Each layer knows those before it.
+One class, in layers, one file each:
+
+    emitter <- conversions <- merging <- operators <- arrays <- expressions <- known_functions <- inlining <- calls <- reductions
+    <- statements <- loops <- parallel <- kernel_calls <- kernels
+
+Each layer knows those before it; what a layer needs of a later one stands as a method to be defined there.
 """
 
 from lend.frontend.typecheck.kernels import Checked, typecheck

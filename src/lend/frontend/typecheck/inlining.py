@@ -1,0 +1,208 @@
+"""Device functions: their bodies stand in place, in a region of their own.
+
+Does: bind a call's arguments as Python does, judge them by the parameters' annotations, inline the body.
+Does not: find out what is called (`calls.py`).
+Invariants: recursion is refused; a function's body is checked anew for each call's types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.spans import Span
+from lend.frontend.signature import annotation_of
+from lend.frontend.typecheck.assigned import assigned_names
+from lend.frontend.typecheck.emitter import Refused, region_of
+from lend.frontend.typecheck.entities import (
+    Array,
+    Conflict,
+    Entity,
+    Frame,
+    Function,
+    Missing,
+    Poison,
+    Record,
+    Scalar,
+    TupleOf,
+)
+from lend.frontend.typecheck.known_functions import KnownFunctions
+from lend.ir import syntax, typed
+from lend.ir.typed import Operation, Value
+from lend.language.annotations import AnnotationRefused, parameter_kind
+from lend.language.signature import ArrayKind, ComptimeKind, ScalarKind
+from lend.language.types import (
+    ScalarType,
+    StructType,
+)
+
+MAX_DEPTH = 50
+
+
+class Inlining(KnownFunctions):
+    """Typing of calls of functions in Python."""
+
+    def call_function(self, function: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
+        """Inline a function: its body in a region whose parameters are the arguments' run-time parts."""
+        if not isinstance(function, Function):
+            function = self.function_entity(function, span)
+        tree = function.function
+        for frame in self.frames:
+            if frame.identity is tree or (function.identity is not None and frame.identity is function.identity):
+                self.refuse(
+                    "L0226",
+                    f"`{tree.name}` calls itself, and kernels have no recursion",
+                    span,
+                    f"`{tree.name}` is being called already",
+                    fix="write a loop",
+                )
+        if len(self.frames) > MAX_DEPTH:
+            self.refuse("L0226", f"calls are nested more than {MAX_DEPTH} deep", span, "too deep")
+        bound = self.bind(function, arguments, keywords, span)
+        names: dict[str, Entity] = {}
+        parameters: list[Value] = []
+        values: list[Value] = []
+        sizes: list[Operation] = []
+        for parameter in tree.parameters:
+            entity = self.settle(bound[parameter.name])
+            names[parameter.name] = self.pass_argument(entity, parameter, parameters, values, span)
+        local_names = assigned_names(tree.body) | frozenset(names)
+        frame = Frame(
+            tree.name,
+            function.captured,
+            names,
+            local_names,
+            function.outer,
+            calls=(*self.frame.calls, span),
+            identity=function.identity or tree,
+        )
+        result, operations = self.check_body(frame, tree)
+        out: list[Value] = []
+        with self.into(operations):
+            result = self.settle(result)
+            form = self.form(result, constant=True)
+            self.conform(result, form, span, out)
+        results: list[Value] = []
+        entity = self.instantiate(self.returned_form(form), None, span, results, sizes)
+        body = region_of(operations, out, tuple(parameters))
+        self.emit(typed.Call(span, tuple(results), tree.name, tree.span.source.filename, tuple(values), body))
+        self.operations.extend(sizes)
+        if isinstance(entity, Conflict):
+            self.refuse("L0203", f"`{tree.name}` returns no single type: {entity.why}", span, "called here", fix=entity.fix)
+        return entity
+
+    def pass_argument(
+        self, entity: Entity, parameter: syntax.Parameter, parameters: list[Value], values: list[Value], span: Span
+    ) -> Entity:
+        """An argument as the function sees it: run-time parts become region parameters with the parameter's name."""
+        match entity:
+            case Scalar():
+                inner = self.new_value(entity.value.type, parameter.span, parameter.name)
+                parameters.append(inner)
+                values.append(entity.value)
+                return Scalar(inner, entity.literals)
+            case Array():
+                inner = self.new_value(entity.value.type, parameter.span, parameter.name)
+                parameters.append(inner)
+                values.append(entity.value)
+                return Array(inner, parameter.name, entity.shape, entity.base, entity.may)
+            case TupleOf() | Record():
+                items = tuple(self.pass_argument(item, parameter, parameters, values, span) for item in entity.items)
+                return Record(entity.type, items) if isinstance(entity, Record) else TupleOf(items)
+            case Missing() | Conflict() | Poison():
+                raise Refused
+            case _:
+                return entity
+
+    def bind(self, function: Function, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> dict[str, Entity]:
+        """Parameter name to entity, by Python's rules."""
+        tree = function.function
+        positional = [p for p in tree.parameters if not p.keyword_only]
+        declared = (Label(tree.span, f"`{tree.name}` is defined here"),)
+        if len(arguments) > len(positional):
+            self.refuse(
+                "L0224",
+                f"`{tree.name}` takes {len(positional)} argument{'s' if len(positional) != 1 else ''}, not {len(arguments)}",
+                span,
+                "too many arguments",
+                labels=declared,
+            )
+        bound: dict[str, Entity] = {p.name: a for p, a in zip(positional, arguments, strict=False)}
+        known = {p.name for p in tree.parameters}
+        for name, value in keywords.items():
+            if name not in known:
+                self.refuse("L0224", f"`{tree.name}` has no parameter `{name}`", span, f"`{name}=` is not known", labels=declared)
+            if name in bound:
+                self.refuse("L0224", f"`{name}` is given twice", span, "by position and by name", labels=declared)
+            bound[name] = value
+        for parameter in tree.parameters:
+            if parameter.name not in bound:
+                bound[parameter.name] = self.default(function, parameter, span, declared)
+            bound[parameter.name] = self.annotated(function, parameter, bound[parameter.name], span)
+        return bound
+
+    def default(self, function: Function, parameter: syntax.Parameter, span: Span, declared: tuple[Label, ...]) -> Entity:
+        """A parameter's default value."""
+        known = function.captured.defaults if function.outer is None else {}
+        if parameter.default is None and parameter.name not in known:
+            self.refuse(
+                "L0224",
+                f"the call of `{function.function.name}` lacks the argument `{parameter.name}`",
+                span,
+                f"`{parameter.name}` is missing",
+                labels=declared,
+            )
+        if parameter.name not in known:
+            assert parameter.default is not None
+            return self.check(parameter.default)
+        return self.entity_of(function.captured.defaults[parameter.name], parameter.name, parameter.span)
+
+    def annotated(self, function: Function, parameter: syntax.Parameter, entity: Entity, span: Span) -> Entity:
+        """An argument, converted to the type its parameter is annotated with, if that is a type kernels know."""
+        annotation = annotation_of(function.captured, parameter.name) if function.outer is None else None
+        if annotation is None:
+            return entity
+        try:
+            kind = parameter_kind(annotation)
+        except AnnotationRefused:
+            return entity
+        what = f"the argument `{parameter.name}` of `{function.function.name}`"
+        if isinstance(kind, ScalarKind) and isinstance(kind.element, ScalarType):
+            return Scalar(self.convert(entity, kind.element, span, what))
+        if isinstance(kind, ComptimeKind) and isinstance(entity, Scalar | Array):
+            self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
+        if isinstance(kind, ArrayKind):
+            self.check_borrow(kind, entity, what, span)
+        return entity
+
+    def check_borrow(self, kind: ArrayKind, entity: Entity, what: str, span: Span) -> None:
+        """Refuse an array argument that does not fit the annotation of a parameter."""
+        if not isinstance(entity, Array):
+            self.refuse("L0219", f"{what} is an array, not {self.describe(entity)}", span, f"this is {self.describe(entity)}")
+        type = entity.value.array
+        if isinstance(kind.element, ScalarType | StructType) and kind.element is not type.element:
+            self.refuse(
+                "L0219",
+                f"{what} is an array of `{kind.element}`, not of `{type.element}`",
+                span,
+                f"`{entity.name}` holds `{type.element}`",
+            )
+        if len(kind.sizes) != type.dimensions:
+            self.refuse(
+                "L0219",
+                f"{what} has {len(kind.sizes)} dimension{'s' if len(kind.sizes) > 1 else ''}, and `{entity.name}` has {type.dimensions}",
+                span,
+                "passed here",
+            )
+        if kind.borrow.writable and not type.borrow.writable:
+            self.refuse(
+                "L0218",
+                f"{what} is borrowed as `{kind.borrow.value}`, but `{entity.name}` is a `Ref` here",
+                span,
+                f"`{entity.name}` is read only",
+                fix=f"borrow it as `Mut` in the signature: `{entity.name}: Mut[...]`",
+            )
+
+    def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
+        """Check a function's body in its own frame: what it returns, and its operations (defined in `statements.py`)."""
+        raise NotImplementedError

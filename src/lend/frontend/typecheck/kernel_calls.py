@@ -1,0 +1,208 @@
+"""Kernels called by kernels, at host level.
+
+Does: judge the arguments by the called kernel's signature (types, borrows, sizes, overlaps) and its contracts, then inline it.
+Does not: parallel loops' bodies, where no kernel can be called.
+Invariants: what cannot be judged when the kernel is compiled becomes a `Require`, tested before the called kernel's body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from lend.diagnostics.spans import Span
+from lend.frontend.capture import Captured
+from lend.frontend.contracts import is_contract, without_contracts
+from lend.frontend.typecheck.entities import (
+    Array,
+    Entity,
+    Frame,
+    Function,
+    Number,
+    Record,
+    Scalar,
+    TupleOf,
+)
+from lend.frontend.typecheck.parallel import ParallelLoops
+from lend.ir import syntax, typed
+from lend.ir.typed import Operation
+from lend.language.dims import DimType, size_text
+from lend.language.signature import (
+    ArrayKind,
+    ComptimeKind,
+    ScalarKind,
+    Signature,
+    TupleKind,
+)
+from lend.language.types import INDEX, ScalarType, StructType
+
+
+class KernelCalls(ParallelLoops):
+    """Typing of calls of kernels."""
+
+    pending_sizes: dict[DimType, Number | Scalar] | None = None
+    pending_contracts: tuple[syntax.Stmt, ...] = ()
+
+    def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
+        """Another kernel at host level: its signature is checked here, its body stands in place."""
+        self.host_only(f"the kernel `{kernel.__name__}`", span, "make it a `@lend.function`, or call the kernel outside the loop")
+        tree, captured, signature = kernel.front_end()
+        function = Function(tree, captured, identity=captured.function)
+        bound = self.bind_kernel(signature, function, arguments, keywords, span)
+        sizes, entities = self.judge_borrows(signature, bound, span)
+        self.judge_aliases(signature, entities, span)
+        stripped = replace(tree, body=without_contracts(tree))
+        inner = Function(stripped, captured, identity=captured.function)
+        self.pending_sizes = sizes
+        self.pending_contracts = tuple(s for s in tree.body if is_contract(s, tree))
+        return self.call_function(inner, [], entities, span)
+
+    def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
+        """A called kernel's frame has its own sizes and begins with its contracts."""
+        if self.pending_sizes is None:
+            return super().check_body(frame, tree)
+        frame.sizes.update(self.pending_sizes)
+        contracts, self.pending_sizes, self.pending_contracts = self.pending_contracts, None, ()
+        self.frames.append(frame)
+        try:
+            with self.region() as checks:
+                for contract in contracts:
+                    assert isinstance(contract, syntax.Assert)
+                    self.require_contract(contract)
+        finally:
+            self.frames.pop()
+        result, operations = super().check_body(frame, tree)
+        return result, [*checks, *operations]
+
+    def require_contract(self, contract: syntax.Assert) -> None:
+        """A called kernel's contract becomes a check."""
+        holds = self.truth(self.check(contract.test), contract.span)
+        text = contract.test.span.text
+        if isinstance(holds, Number):
+            if not holds.value:
+                self.refuse(
+                    "L0406", f"the contract `{text}` of `{self.frame.name}` does not hold", self.frame.calls[-1], "in this call"
+                )
+            return
+        self.emit(typed.Require(contract.span, holds.value, self.site("contract", contract.span, text=text)))
+
+    def bind_kernel(
+        self, signature: Signature, function: Function, arguments: list[Entity], keywords: dict[str, Entity], span: Span
+    ) -> dict[str, Entity]:
+        """The called kernel's arguments by name."""
+        loose = Function(function.function, _Unannotated(function.captured), identity=function.identity)  # type: ignore[arg-type]
+        return self.bind(loose, arguments, keywords, span)
+
+    def judge_borrows(
+        self, signature: Signature, bound: dict[str, Entity], span: Span
+    ) -> tuple[dict[DimType, Number | Scalar], dict[str, Entity]]:
+        """Arguments against the called kernel's signature: types, borrows and sizes."""
+        sizes: dict[DimType, Number | Scalar] = {}
+        entities: dict[str, Entity] = {}
+        later: list[tuple[Any, Number | Scalar, str]] = []
+        for spec in signature.parameters:
+            entity = self.settle(bound[spec.name])
+            what = f"the argument `{spec.name}` of `{signature.kernel}`"
+            match spec.kind:
+                case ScalarKind():
+                    if isinstance(spec.kind.element, ScalarType):
+                        entity = Scalar(self.convert(entity, spec.kind.element, span, what))
+                    elif isinstance(spec.kind.element, StructType):
+                        if not isinstance(entity, Record) or entity.type is not spec.kind.element:
+                            self.refuse(
+                                "L0219", f"{what} is `{spec.kind.element}`, not {self.describe(entity)}", span, "passed here"
+                            )
+                    else:
+                        entity = Scalar(self.materialise(entity, span))
+                case ComptimeKind():
+                    if isinstance(entity, Scalar | Array):
+                        self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
+                case ArrayKind():
+                    self.judge_array(spec.kind, entity, what, span, sizes, later)
+                case TupleKind():
+                    items = entity.items if isinstance(entity, TupleOf) else ()
+                    kinds = spec.kind.items * len(items) if spec.kind.variadic else spec.kind.items
+                    if not isinstance(entity, TupleOf) or len(kinds) != len(items):
+                        self.refuse("L0219", f"{what} is a tuple of borrows, not {self.describe(entity)}", span, "passed here")
+                    for kind, item in zip(kinds, items, strict=True):
+                        self.judge_array(kind, item, what, span, sizes, later)
+            entities[spec.name] = entity
+        for size, actual, what in later:
+            self.require_size(size, actual, what, sizes, span)
+        return sizes, entities
+
+    def judge_array(
+        self,
+        kind: ArrayKind,
+        entity: Entity,
+        what: str,
+        span: Span,
+        sizes: dict[DimType, Number | Scalar],
+        later: list[tuple[Any, Number | Scalar, str]],
+    ) -> None:
+        """One array argument; sizes that are new are taken from it, others are compared later."""
+        self.check_borrow(kind, entity, what, span)
+        assert isinstance(entity, Array)
+        for dimension, (size, actual) in enumerate(zip(kind.sizes, entity.shape, strict=True)):
+            if isinstance(size, DimType) and size.equals is None and size not in sizes:
+                sizes[size] = actual if isinstance(actual, Scalar) else Scalar(self.materialise(actual, span, INDEX))
+            else:
+                later.append((size, actual, f"{what} must have the size `{size_text(size)}` in dimension {dimension}"))
+
+    def require_size(
+        self, size: Any, actual: Number | Scalar, what: str, sizes: dict[DimType, Number | Scalar], span: Span
+    ) -> None:
+        """Sizes that must agree are compared, unless they are the same value."""
+        frame = Frame(self.frame.name, self.frame.captured, {}, frozenset(), sizes=sizes, calls=self.frame.calls)
+        self.frames.append(frame)
+        try:
+            wanted = self.size_entity(size, span)
+        finally:
+            self.frames.pop()
+        assert isinstance(wanted, Number | Scalar)
+        if isinstance(wanted, Scalar) and isinstance(actual, Scalar) and wanted.value is actual.value:
+            return
+        equal = self.truth(self.operate("==", wanted, actual, span), span)
+        if isinstance(equal, Number):
+            if not equal.value:
+                self.refuse("L0219", f"{what}", span, f"it is {self.describe(actual)}")
+            return
+        left, right = (self.to_index(e, span, "a size") for e in (actual, wanted))
+        self.emit(typed.Require(span, equal.value, self.site("shape", span, text=what), left, right))
+
+    def judge_aliases(self, signature: Signature, entities: dict[str, Entity], span: Span) -> None:
+        """No `Mut` or `Out` argument may overlap another argument."""
+        arrays: list[tuple[str, bool, Array]] = []
+        for spec in signature.parameters:
+            kinds = (
+                (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
+            )
+            writable = any(kind.borrow.writable for kind in kinds)
+            arrays += [(spec.name, writable, array) for array in self.arrays_in(entities[spec.name])]
+        for position, (a, a_writes, x) in enumerate(arrays):
+            for b, b_writes, y in arrays[position + 1 :]:
+                if (a_writes or b_writes) and self.overlap(x, y):
+                    same = f"`{x.name}`" if x.name == y.name else f"`{x.name}` and `{y.name}`"
+                    self.refuse(
+                        "L0407",
+                        f"the arguments `{a}` and `{b}` of `{signature.kernel}` may overlap",
+                        span,
+                        f"both borrow {same}, and `{a if a_writes else b}` writes",
+                        fix="pass different arrays",
+                    )
+
+
+class _Unannotated:
+    """A captured function whose annotations are judged elsewhere."""
+
+    def __init__(self, captured: Captured) -> None:
+        self._captured = captured
+        self.defaults = captured.defaults
+        self.function = _NO_ANNOTATIONS
+
+
+def _no_annotations() -> None:
+    return None
+
+
+_NO_ANNOTATIONS = _no_annotations
