@@ -20,6 +20,16 @@ from lend.targets.cpu.target import cpu
 from lend.targets.cpu.threads import Pool, available_threads, pool
 from lend.targets.cpu.threads_ir import MAX_THREADS, pool_ir
 
+FLUSHING = """
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+define void @set_control(i32 %word) {
+  %slot = alloca i32
+  store i32 %word, ptr %slot
+  call void @llvm.x86.sse.ldmxcsr(ptr %slot)
+  ret void
+}
+"""
+
 REGIONS = """
 declare void @lend_parallel_for(ptr, ptr, i64, i64)
 
@@ -78,6 +88,23 @@ loop:
   store volatile i64 %w, ptr %p
   %next = add i64 %i, 1
   %more = icmp slt i64 %next, 20000
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+
+; Halves a subnormal number once per position; env: ptr to f32.
+define void @halve(ptr %env, i64 %begin, i64 %end) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ %begin, %entry ], [ %next, %loop ]
+  %p = getelementptr float, ptr %env, i64 %i
+  %v = load float, ptr %p
+  %w = fmul float %v, 5.0e-1
+  store float %w, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %end
   br i1 %more, label %loop, label %done
 done:
   ret void
@@ -354,6 +381,22 @@ def test_an_interrupt_reaches_python_and_not_a_worker(run: Runner) -> None:
         blocked.append(mask)
     workers = [mask for mask in blocked if mask & (1 << (signal.SIGINT - 1))]
     assert workers and all(not mask & (1 << (signal.SIGSEGV - 1)) for mask in workers)
+
+
+@parallel
+@pytest.mark.skipif(host().architecture != "x86_64", reason="x86-64 only")
+def test_workers_treat_subnormal_numbers_as_the_calling_thread_does(run: Runner) -> None:
+    run("slow", np.zeros(64, np.int64), 64, 1)  # the workers exist
+    set_control = ctypes.CFUNCTYPE(None, ctypes.c_uint32)((module := compile_module(FLUSHING)).address("set_control"))
+    for word, left in ((0x1F80, True), (0x1F80 | 0x8040, False)):
+        values = np.full(100_000, 1e-40, np.float32)
+        set_control(word)
+        try:
+            run("halve", values, len(values), 10)
+        finally:
+            set_control(0x1F80)
+        assert module and len(set(values.view(np.uint32).tolist())) == 1
+        assert bool(values.view(np.uint32)[0]) is left
 
 
 def test_without_futexes_regions_run_on_the_calling_thread() -> None:

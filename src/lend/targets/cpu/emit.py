@@ -106,11 +106,16 @@ class CompiledModule:
         return llvm.parse_bitcode(self._bitcode(), llvm.create_context())
 
 
-def compile_module(ir: str, *, machine: Machine | None = None, symbols: Mapping[str, int] | None = None) -> CompiledModule:
-    """Compile and load `ir`. `symbols` are addresses of functions that are not in any loaded library."""
+def compile_module(
+    ir: str, *, machine: Machine | None = None, symbols: Mapping[str, int] | None = None, quick: bool = False
+) -> CompiledModule:
+    """Compile and load `ir`. `symbols` are addresses of functions that are not in any loaded library.
+
+    `quick` skips the optimiser, for code that was written by hand and is not in inner loops: a third of the time.
+    """
     machine = machine or host()
-    bitcode = optimise(ir, machine)
-    return CompiledModule(machine, _object_code(bitcode, machine), bitcode, symbols or {})
+    bitcode = optimise(ir, machine, passes=not quick)
+    return CompiledModule(machine, _object_code(bitcode, machine, level=1 if quick else 3), bitcode, symbols or {})
 
 
 def load_object(
@@ -120,8 +125,8 @@ def load_object(
     return CompiledModule(machine or host(), object_code, bitcode, symbols or {})
 
 
-def optimise(ir: str, machine: Machine) -> bytes:
-    """The bitcode of `ir` after LLVM's full pipeline for `machine`."""
+def optimise(ir: str, machine: Machine, passes: bool = True) -> bytes:
+    """The bitcode of `ir` after LLVM's full pipeline for `machine` (or, without `passes`, as it is)."""
     with _COMPILING:
         try:
             module = llvm.parse_assembly(vector_library.attach(ir, machine), llvm.create_context())
@@ -131,6 +136,8 @@ def optimise(ir: str, machine: Machine) -> bytes:
         code_generator = target_machine(machine)
         module.triple = machine.triple
         module.data_layout = str(code_generator.target_data)
+        if not passes:
+            return module.as_bitcode()
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         options.loop_vectorization = True
         options.slp_vectorization = True
@@ -148,10 +155,10 @@ def assembly(bitcode: bytes, machine: Machine) -> str:
         return target_machine(machine).emit_assembly(module)
 
 
-def _object_code(bitcode: bytes, machine: Machine) -> bytes:
+def _object_code(bitcode: bytes, machine: Machine, level: int) -> bytes:
     with _COMPILING:
         module = llvm.parse_bitcode(bitcode, llvm.create_context())
-        return target_machine(machine).emit_object(module)
+        return target_machine(machine, level).emit_object(module)
 
 
 def _resolve(undefined: frozenset[str], symbols: Mapping[str, int]) -> None:

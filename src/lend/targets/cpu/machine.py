@@ -51,13 +51,17 @@ def host() -> Machine:
     return Machine(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
+_LEVELS = {"x86-64-v3": "+avx,+avx2,+fma", "x86-64-v4": "+avx,+avx2,+avx512f,+fma"}
+"""Features that LLVM gives these names anyway, for those who read `Machine.features`."""
+
+
 def named(cpu: str, features: str = "", triple: str | None = None) -> Machine:
     """A processor by its name, such as `x86-64-v2`: without the host's own features."""
-    return Machine(triple or host().triple, cpu, features)
+    return Machine(triple or host().triple, cpu, features or _LEVELS.get(cpu, ""))
 
 
-def target_machine(machine: Machine) -> llvm.TargetMachine:
-    """A new LLVM target machine, at full optimisation and for code that is loaded anywhere in memory."""
+def target_machine(machine: Machine, level: int = 3) -> llvm.TargetMachine:
+    """A new LLVM target machine, for code that is loaded anywhere in memory; `level` is that of the code generator."""
     _initialise()
     target = llvm.Target.from_triple(machine.triple)
-    return target.create_target_machine(cpu=machine.cpu, features=machine.features, opt=3, jit=True)
+    return target.create_target_machine(cpu=machine.cpu, features=machine.features, opt=level, jit=True)

@@ -39,7 +39,7 @@ class Pool:
     def __init__(self) -> None:
         architecture = host().architecture
         self._parallel = sys.platform.startswith("linux") and architecture in FUTEX
-        self._code: CompiledModule = compile_module(pool_ir(architecture, sys.platform.startswith("linux")))
+        self._code: CompiledModule = compile_module(pool_ir(architecture, sys.platform.startswith("linux")), quick=True)
         self.address = self._code.address(PARALLEL_FOR)
         self._threads = ctypes.c_int32.from_address(self._code.data_address("lend_pool_threads"))
         self._worth = ctypes.c_int64.from_address(self._code.data_address("lend_pool_worth"))

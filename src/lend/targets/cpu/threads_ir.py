@@ -33,6 +33,7 @@ STATE, GENERATION = 128, 132  # the generation is the upper half of the state: l
 SLEEPERS = 256
 WAITING = 384
 JOB = 136  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes): in the cache line of the state
+CONTROL = 180  # the caller's floating-point control word, on x86-64
 RUNS = 512  # per thread: next chunk, end of the run; 128 bytes apart
 RUN_BYTES = 128
 POOL_BYTES = RUNS + RUN_BYTES * MAX_THREADS
@@ -47,6 +48,18 @@ _PAUSE = {
         "declare void @llvm.aarch64.isb(i32)",
     ),  # `yield` is no pause on most cores
 }
+
+_CONTROL = {
+    "x86_64": (
+        f"""%control.at = getelementptr i8, ptr %pool, i64 {CONTROL}
+  call void @llvm.x86.sse.stmxcsr(ptr %control.at)""",
+        f"""%control.at = getelementptr i8, ptr %pool, i64 {CONTROL}
+  call void @llvm.x86.sse.ldmxcsr(ptr %control.at)""",
+        "\ndeclare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)",
+    )
+}
+"""How a launch records its rounding mode and its treatment of subnormals, which other libraries change, and how a worker takes
+them over: a result must not depend on the thread that computes it."""
 
 _WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 128, 129, 137, 138  # futex operations, private to the process
 
@@ -243,6 +256,7 @@ enter:
   %inside = extractvalue { i64, i1 } %exchange, 1
   br i1 %inside, label %work, label %look
 work:
+  $ADOPT
   call void @lend.work(ptr %pool, i64 %me)
   %before = atomicrmw sub ptr %state.at, i64 1 seq_cst
   %waiting = load atomic i32, ptr %waiting.at seq_cst, align 4
@@ -477,6 +491,7 @@ prepare:
   store i64 %runs, ptr %runs.at
   %limit.at = getelementptr i8, ptr %region.at, i64 40
   store atomic i32 %threads, ptr %limit.at monotonic, align 4
+  $RECORD
   %share = udiv i64 %chunks, %runs
   %used = mul i64 %share, %runs
   %extra = sub i64 %chunks, %used
@@ -526,4 +541,6 @@ def pool_ir(architecture: str, linux: bool) -> str:
     for name in sorted(numbers, key=len, reverse=True):
         text = text.replace(f"${name}", str(numbers[name]))
     pause, declaration = _PAUSE.get(architecture, ("fence seq_cst", ""))
-    return declaration + text.replace("$PAUSE", pause)
+    record, adopt, more = _CONTROL.get(architecture, ("", "", ""))
+    text = text.replace("$RECORD", record).replace("$ADOPT", adopt)
+    return declaration + more + text.replace("$PAUSE", pause)
