@@ -51,6 +51,8 @@ def _math_function(function: str, types: tuple[ScalarType, ...]) -> Callable[...
         return {"isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite, "signbit": _signbit}[function]
     if function == "nextafter" and types[0] in (F16, BF16):
         return _next_f16 if types[0] is F16 else _next_bf16
+    if function in ("fmax", "fmin"):
+        return _fmax if function == "fmax" else _fmin
     return real_function(function, types[0])
 
 
@@ -81,6 +83,24 @@ def real_function(name: str, type: ScalarType) -> Callable[..., float]:
 @cache
 def _prototype(number: Any, arity: int) -> Any:
     return ctypes.PYFUNCTYPE(number, *[number] * arity)
+
+
+def _fmax(a: float, b: float) -> float:
+    """The larger of what is a number; 0.0 is above -0.0, which C leaves open."""
+    if a != a or b != b:
+        return b if a != a else a
+    if a == b:
+        return b if _signbit(a) else a
+    return a if a > b else b
+
+
+def _fmin(a: float, b: float) -> float:
+    """The smaller of what is a number; -0.0 is below 0.0, which C leaves open."""
+    if a != a or b != b:
+        return b if a != a else a
+    if a == b:
+        return a if _signbit(a) else b
+    return a if a < b else b
 
 
 def _signbit(value: float) -> bool:

@@ -397,3 +397,13 @@ def test_casts_take_any_number_and_nothing_else():
             cast(F32, wrong)
     with pytest.raises(TypeError, match="complex"):
         cast(F32, 1j)
+
+
+@pytest.mark.parametrize("type", [F16, F32, F64], ids=str)
+def test_fmax_and_fmin_leave_nan_out_and_order_zeros(type):
+    for a, b in ((0.0, -0.0), (-0.0, 0.0)):
+        assert same(arithmetic.math("fmax", (type, type), (a, b)), 0.0)
+        assert same(arithmetic.math("fmin", (type, type), (a, b)), -0.0)
+    assert arithmetic.math("fmin", (type, type), (math.nan, 2.0)) == 2.0
+    assert arithmetic.math("fmax", (type, type), (-1.0, math.nan)) == -1.0
+    assert math.isnan(arithmetic.math("fmax", (type, type), (math.nan, math.nan)))
