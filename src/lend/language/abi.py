@@ -28,6 +28,7 @@ FAULT_WORDS = 12
 
 NO_FAULT = (1 << 63) - 1
 HOST_LEVEL = -1
+NO_SITE = -1  # no memory for what the user did not ask for: partial results of a reduction, a local array
 
 
 def argument_words(type: Type) -> int:

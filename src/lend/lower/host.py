@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from lend.ir import typed
 from lend.ir.typed import Allocate, Local, Parallel, Region, Require, Value
-from lend.language.abi import FAULT_THREAD, HOST_LEVEL, NO_FAULT, argument_words, result_words
+from lend.language.abi import FAULT_THREAD, HOST_LEVEL, NO_FAULT, NO_SITE, argument_words, result_words
 from lend.language.reduction import BLOCK
 from lend.language.types import ArrayType
 from lend.lower import temporaries
@@ -64,21 +64,32 @@ class HostWriter(FunctionWriter):
 
     def _arguments(self) -> None:
         word = 0
-        for value in (*self.kernel.dims, *(parameter.value for parameter in self.kernel.parameters)):
+        declared = {parameter.value: parameter.sizes for parameter in self.kernel.parameters}
+        for value in (*self.kernel.dims, *declared):
             if isinstance(value.type, ArrayType):
-                self.bind(value, self._array_argument(value.type, word))
+                self.bind(value, self._array_argument(value.type, word, declared[value]))
             else:
                 self.bind(value, self.scalars.load(value.type, at(self.builder, ARGUMENTS, word), WORD))
             word += argument_words(value.type)
 
-    def _array_argument(self, type: ArrayType, word: int) -> ArrayValue:
+    def _array_argument(self, type: ArrayType, word: int, declared: tuple[Value | int, ...]) -> ArrayValue:
+        """An array; a size that the signature says, which the call has checked, is not read again."""
+
         def read(llvm: str, position: int) -> str:
             return self.builder.emit(f"load {llvm}, ptr {at(self.builder, ARGUMENTS, word + position)}, align {WORD}")
 
         count = type.dimensions
-        sizes = tuple(read("i64", 1 + k) for k in range(count))
+        sizes = tuple(self._declared(declared[k : k + 1]) or read("i64", 1 + k) for k in range(count))
         strides = tuple(read("i64", 1 + count + k) for k in range(count)) if carries_strides(type) else ()
         return describe(self.builder, type, read("ptr", 0), sizes, strides)
+
+    def _declared(self, size: tuple[Value | int, ...]) -> str | None:
+        """The operand of a size in the signature, if it stands already: a number or a dim, not one that the body computes."""
+        if not size:
+            return None
+        if isinstance(size[0], int):
+            return str(size[0])
+        return self.scalar(size[0]) if size[0] in self.values else None
 
     def _results(self, yields: list[Lowered]) -> None:
         word = 0
@@ -119,7 +130,7 @@ class HostWriter(FunctionWriter):
         axes: list[Axis] = []
         for extent in operation.box:
             lower, upper, step = (self.scalar(value) for value in (extent.lower, extent.upper, extent.step))
-            axes.append(Axis(lower, step, checked_count(self, lower, upper, step, operation.site)))
+            axes.append(Axis(lower, upper, step, checked_count(self, lower, upper, step, operation.site)))
         iterations = saturating_product(builder, [axis.count for axis in axes])
         inits = [self.get(value) for reduction in operation.reductions for value in reduction.inits]
         work, after = builder.new_block("launch"), builder.new_block("after")
@@ -187,7 +198,7 @@ class HostWriter(FunctionWriter):
         bytes = multiply(builder, blocks, str(reducer.partial_bytes))
         heap = builder.emit(f"call ptr @malloc(i64 {bytes})")
         there = builder.emit(f"icmp ne ptr {heap}, null")
-        self.check(there, temporaries.NO_SITE, lambda: Failure(size=bytes))
+        self.check(there, NO_SITE, lambda: Failure(size=bytes))
         came = builder.block
         builder.jump(after)
         builder.open(after)

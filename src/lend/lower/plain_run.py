@@ -16,9 +16,9 @@ import numpy as np
 
 from lend.diagnostics.sites import Site
 from lend.language.arithmetic import binary_function, fault_of
+from lend.language.dtypes import numpy_dtype
 from lend.language.reduction import Accumulator
 from lend.language.rounding import bf16_bits, bf16_value
-from lend.language.structs import numpy_dtype
 from lend.language.types import BF16, ElementType, ScalarType
 
 AnyArray = np.ndarray[Any, Any]
@@ -113,7 +113,10 @@ class Run:
             self.fail(shape_site, 0, min(asked, LARGEST), array.size)
         if not array.flags.c_contiguous:
             self.fail(view_site)
-        return array.reshape(sizes)
+        try:
+            return array.reshape(sizes)
+        except ValueError:  # no elements, and yet too large for NumPy
+            self.fail(view_site)
 
     def allocate(self, dtype: Any, extent_site: int, memory_site: int, *sizes: int) -> AnyArray:
         """A new array of zeros."""

@@ -10,6 +10,7 @@ carries arrays. What is returned is taken out of the table, everything else in i
 from __future__ import annotations
 
 from lend.ir.typed import Allocate, Call, For, If, Local, Operation, Parallel, Region, Reshape, Value, While
+from lend.language.abi import NO_SITE
 from lend.language.types import ArrayType, Layout, size_of
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.faults import Failure
@@ -18,7 +19,6 @@ from lend.lower.memory import local_bytes
 from lend.lower.values import ArrayValue, Lowered, dense_strides, describe
 from lend.lower.writer import FunctionWriter
 
-NO_SITE = -1
 """The site of a failed allocation that the program does not show: a local array, the partial results of a long reduction."""
 
 

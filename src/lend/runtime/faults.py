@@ -32,6 +32,7 @@ from lend.language.abi import (
     FAULT_THREAD,
     HOST_LEVEL,
     NO_FAULT,
+    NO_SITE,
 )
 
 NEGATIVE = "a negative subscript does not count from the end in a kernel: write N - 1 for the last element of size N"
@@ -48,8 +49,11 @@ class Fault(NamedTuple):
 
 
 def fault_of(words: Sequence[int], sites: Sequence[Site]) -> Fault:
-    """The fault that the record's words (`abi.py`) hold. Raises InternalError if they hold none."""
+    """The fault that the record's words (`abi.py`) hold; raises InternalError if they hold none, and
+    DeviceMemoryError for a fault that has no place in the source."""
     position, number = words[FAULT_THREAD], words[FAULT_SITE]
+    if position == HOST_LEVEL and number == NO_SITE:
+        raise DeviceMemoryError(f"no memory for the partial results of a parallel loop ({words[FAULT_SIZE]} bytes)")
     if position == NO_FAULT or not 0 <= number < len(sites):
         raise InternalError(
             f"a kernel reported a fault but left no record of it (thread {position}, site {number} of {len(sites)})"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lend.diagnostics.errors import InternalError
+from lend.diagnostics.errors import DeviceMemoryError, InternalError
 from lend.language.signature import ResultLeaf, ResultShape, ResultStruct, ResultTuple
 from lend.language.types import ArrayType, Borrow, ScalarType, StructType, Type
 from lend.runtime.borrows import Lent
@@ -110,7 +110,10 @@ class ResultReader:
         strides = words[place + 2 + type.dimensions : place + 2 + 2 * type.dimensions]
         dtype = dtype_of(type.element)
         if 0 in sizes:
-            return np.empty(sizes, dtype)
+            try:
+                return np.empty(sizes, dtype)
+            except ValueError:
+                raise DeviceMemoryError(f"a kernel returned an array of shape {sizes}, which NumPy cannot hold") from None
         view = View(address, sizes, strides, dtype.itemsize)
         if allocation:
             return _array(view, dtype, False, owners[allocation])

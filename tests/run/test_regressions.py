@@ -1,0 +1,100 @@
+"""What once went wrong, one test each, named after it."""
+
+import numpy as np
+import pytest
+
+import lend
+from lend import Mut, Ref, f64, i64
+from lend.dims import N
+
+
+@lend.kernel
+def reverse_into(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] = x[N - 1 - i]
+
+
+def test_arrays_that_meet_after_an_iteration_are_not_taken_for_disjoint():
+    with pytest.raises(lend.CompileError, match="may overlap"):
+
+        @lend.kernel
+        def rotated(u: Mut[f64, N], v: Mut[f64, N], n: i64):
+            w = u
+            for _ in range(n):
+                reverse_into(u, v)
+                u, v, w = v, w, u
+
+
+@lend.kernel
+def newest(n: i64) -> f64:
+    u = lend.zeros(f64, 10)
+    for k in range(n):
+        v = lend.zeros(f64, 10)
+        v[0] = u[0] + 1
+        u = v
+        if k % 3 == 0:
+            continue
+        w = lend.zeros(f64, 5)
+        if k % 5 == 0:
+            u = w
+    return u[0]
+
+
+def test_a_temporary_of_one_iteration_is_carried_to_the_next():
+    assert newest(31) == newest.py(31) == 5
+
+
+@lend.kernel
+def found(x: Ref[f64, N], n: i64):
+    while True:
+        t = lend.zeros(f64, 3)
+        t[1] = x[n % N]
+        for k in range(n):
+            if k == 4:
+                return t, x[1:], t[k - 3 :]
+        n += 1
+
+
+def test_arrays_are_returned_from_inside_loops():
+    x = np.arange(5.0)
+    for run in (found, found.py):
+        first, second, third = run(x, 1)
+        assert (first.tolist(), second.tolist(), third.tolist()) == ([0, 0, 0], [1, 2, 3, 4], [0, 0])
+
+
+@lend.kernel
+def kept(x: Mut[f64, N], lower: i64, upper: i64) -> i64:
+    part = x[lower:upper:3]
+    return len(part)
+
+
+def test_the_size_of_an_empty_slice_does_not_wrap():
+    for run in (kept, kept.py):
+        assert run(np.zeros(4), 3, -(2**63)) == 0
+        assert run(np.zeros(4), 2**63 - 1, -(2**63)) == 0
+        assert run(np.zeros(4), 0, 4) == 2
+
+
+@lend.kernel
+def count(n: i64) -> i64:
+    s = 0
+    for _i, _j in lend.grid(n, n):
+        s += 1
+    return s
+
+
+def test_a_reduction_too_large_for_memory_says_so():
+    with pytest.raises(lend.DeviceMemoryError, match="partial results"):
+        count(2**40)
+
+
+@lend.kernel
+def without_elements(n: i64):
+    return lend.zeros(f64, 0, n)
+
+
+def test_an_empty_array_that_numpy_cannot_hold():
+    for run in (without_elements, without_elements.py):
+        assert run(3).shape == (0, 3)
+        with pytest.raises(lend.DeviceMemoryError):
+            run(2**63 - 1)
