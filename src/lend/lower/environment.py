@@ -38,6 +38,8 @@ class Environment:
         lowered = self._host.get(value)
         if isinstance(lowered, ArrayValue):
             return self._array(lowered)
+        if value.scalar.is_integer and value.scalar.bits == 64:
+            return self.word(lowered)
         return self.scalar(value.scalar, lowered)
 
     def scalar(self, type: ScalarType, operand: str) -> str:
@@ -60,9 +62,18 @@ class Environment:
         return self._shared[operand]
 
     def word(self, operand: str) -> str:
-        """The region's own of an i64; shared by all that hand over the same one."""
+        """The region's own of an i64, shared by all that hand over the same one.
+
+        Sums and products are made again in the region, so that LLVM sees there how `N - 1` and `N` hang together.
+        """
         if operand not in self._shared:
-            self._shared[operand] = self.scalar(I64, operand)
+            if operand in self._host.sums:
+                operator, left, right = self._host.sums[operand]
+                parts = operator, self.word(left), self.word(right)
+                self._shared[operand] = self._region.builder.emit(f"{operator} i64 {parts[1]}, {parts[2]}")
+                self._region.sums[self._shared[operand]] = parts
+            else:
+                self._shared[operand] = self.scalar(I64, operand)
         return self._shared[operand]
 
     def fill(self) -> str:

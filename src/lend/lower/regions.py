@@ -18,10 +18,11 @@ from lend.language.reduction import BLOCK, LANES
 from lend.lower import control, memory, scalars
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
+from lend.lower.facts import state_index, state_sizes
 from lend.lower.faults import Report, call_fault
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
-from lend.lower.values import Lowered
+from lend.lower.values import ArrayValue, Lowered
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion
 
@@ -46,9 +47,10 @@ COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
 
 @dataclass(frozen=True)
 class Axis:
-    """One dimension of the box, as operands: `index = lower + k * step` for k below `count`."""
+    """One dimension of the box, as operands: `index = lower + k * step` for k below `count`, which is positive in a region."""
 
     lower: str
+    upper: str
     step: str
     count: str
 
@@ -65,12 +67,12 @@ class RegionWriter(FunctionWriter):
         self._name = region_name(region)
         self._reducer = Reducer(region.parallel)
         self.environment = Environment(host, self)
-        share = self.environment.word
         self._record = self.environment.pointer(record)
-        self._axes = [Axis(share(axis.lower), share(axis.step), share(axis.count)) for axis in axes]
+        self._axes = [self._share(axis) for axis in axes]
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
+        state_sizes(self, [value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
         self._base = "0"  # position of an iteration less its innermost counter
         self._inner = "0"  # the innermost counter
@@ -90,6 +92,13 @@ class RegionWriter(FunctionWriter):
         self.builder.ret("void")
         head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline nounwind"
         self.builder.module.add_function(f"{head} {{\n{self.builder.body()}\n}}")
+
+    def _share(self, axis: Axis) -> Axis:
+        """The region's own of an axis. Some iterations exist, so that a count by ones is just the distance."""
+        share = self.environment.word
+        lower, upper, step = share(axis.lower), share(axis.upper), share(axis.step)
+        count = subtract(self.builder, upper, lower) if step == "1" else share(axis.count)
+        return Axis(lower, upper, step, count)
 
     # ------------------------------------------------------------------------------------------- loops
 
@@ -164,7 +173,10 @@ class RegionWriter(FunctionWriter):
         return moved
 
     def _index(self, axis: Axis, counter: str) -> str:
-        return add(self.builder, axis.lower, multiply(self.builder, counter, axis.step))
+        index = add(self.builder, axis.lower, multiply(self.builder, counter, axis.step))
+        if axis.step == "1":
+            state_index(self, index, axis.lower, axis.upper)
+        return index
 
     def _smaller(self, a: str, b: str) -> str:
         less = self.builder.emit(f"icmp ult i64 {a}, {b}")

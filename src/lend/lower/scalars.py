@@ -31,7 +31,10 @@ def write_binary(writer: FunctionWriter, operation: Binary) -> None:
     type = operation.left.scalar
     left, right = writer.scalar(operation.left), writer.scalar(operation.right)
     if operation.site is None or operation.operator not in GUARDED or not type.is_integer:
-        writer.bind(operation.result, writer.scalars.binary(operation.operator, type, left, right))
+        result = writer.scalars.binary(operation.operator, type, left, right)
+        if type.is_integer and type.bits == 64 and operation.operator in ("add", "sub", "mul"):
+            writer.sums[result] = (operation.operator, left, right)
+        writer.bind(operation.result, result)
         return
     name = register_type(type)
     compare, safe = ("ne", "1") if operation.operator in ("floordiv", "mod") else ("sge", "0")

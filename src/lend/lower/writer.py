@@ -40,6 +40,8 @@ class FunctionWriter:
         self.builder = FunctionBuilder(module)
         self.scalars = ScalarEmitter(self.builder, kernel.math)
         self.values: dict[Value, Lowered] = {}
+        self.sums: dict[str, tuple[str, str, str]] = {}  # how 64-bit sums and products came about: operator and operands
+        self.sizes: set[str] = set()  # operands that are sizes of arrays, so not negative
         self.tested: dict[Subscript, str] = {}  # the outcome of each test of subscripts made on every way to the open block
         self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
 

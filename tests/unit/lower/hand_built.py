@@ -52,9 +52,9 @@ class Builder:
         self.parameters.append(typed.Parameter(name, self.value(type, name)))
         return self.parameters[-1].value
 
-    def array(self, name, element, dimensions=1, layout=t.Layout.C, borrow=t.Borrow.MUT):
+    def array(self, name, element, dimensions=1, layout=t.Layout.C, borrow=t.Borrow.MUT, sizes=()):
         type = t.array_type(element, dimensions, borrow, layout)
-        self.parameters.append(typed.Parameter(name, self.value(type, name)))
+        self.parameters.append(typed.Parameter(name, self.value(type, name), tuple(sizes)))
         return self.parameters[-1].value
 
     # ------------------------------------------------------------------------------------------ operations

@@ -16,13 +16,14 @@ class Recorder:
     def __init__(self, kernel):
         from lend.targets.cpu.target import cpu
 
-        self.launches = []
+        self.launches, self.cut, self.results = [], None, []
         region_type = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
         @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         def parallel_for(region, env, iterations, chunk):
             self.launches.append((iterations, chunk))
-            for begin in range(0, iterations, chunk):
+            chunk = self.cut or chunk
+            for begin in reversed(range(0, iterations, chunk)):
                 region_type(region)(env, begin, min(begin + chunk, iterations))
 
         self._kept = parallel_for
@@ -46,6 +47,7 @@ define void @recorded(ptr %a, ptr %b, i64 %c, i64 %d) {{
         fault[abi.FAULT_THREAD] = abi.NO_FAULT
         self.launches.clear()
         assert self._call(block.ctypes.data, results.ctypes.data, fault.ctypes.data) == 0
+        self.results = results.tolist()
         return list(self.launches)
 
 
@@ -93,3 +95,19 @@ def test_chunks_of_a_reduction_are_whole_blocks():
     for n, chunk in ((2048, None), (2049, 2048), (64 * 2048 + 1, 4096), (500_000, 8192)):
         kept, given = words(n, 10**3 if n < 5000 else 40)
         assert recorder(*given) == ([] if chunk is None else [(n, chunk)])
+
+
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_any_chunking_that_is_made_of_blocks_gives_the_same_bits(dimensions):
+    b = Builder()
+    x = b.array("x", t.F64, dimensions, borrow=t.Borrow.REF)
+    zero = b.const(t.F64, 0.0)
+    box = [b.size(x, k) for k in range(dimensions)]
+    total = b.grid(box, lambda *i: b.binary("add", i[-1], b.load(x, *i[:-1], checked=False)), ("add", [zero]))
+    recorder = Recorder(b.kernel(total))
+    values = np.random.default_rng(0).normal(size=(300_001,) if dimensions == 1 else (1001, 299))
+    found = set()
+    for recorder.cut in (None, 2048, 4096, 6144, 10_240, 51_200, 301_056):
+        assert recorder(values.ctypes.data, *values.shape, *values.strides)
+        found.add(recorder.results[0])
+    assert len(found) == 1

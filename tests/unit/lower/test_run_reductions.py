@@ -1,6 +1,5 @@
 """Compiled reductions against the tree in plain Python, bit for bit, for every chunking and thread count."""
 
-import ctypes
 import math
 
 import numpy as np
@@ -172,31 +171,3 @@ def test_several_reductions_of_one_loop():
     total, count, top = Compiled(b.kernel(*results))(values).scalars()
     assert same_bits(total, expected("add", t.F32, 0.0, values))
     assert count == (values > 0).sum() and top == values.max()
-
-
-def test_any_chunking_that_is_made_of_blocks_gives_the_same_partials():
-    """Runs the region's function itself, from LLVM's module, over chunks of our own."""
-    import re
-
-    from lend.lower.module import lower
-    from lend.plan.regions import plan
-    from lend.targets.cpu.target import cpu
-
-    b = Builder()
-    x = b.array("x", t.F64, borrow=t.Borrow.REF)
-    zero = b.const(t.F64, 0.0)
-    result = b.grid([b.size(x)], lambda i, s: b.binary("add", s, b.load(x, i, checked=False)), ("add", [zero]))
-    text = lower(plan(b.kernel(result)))
-    text = re.sub(r"define internal void @region_0", "define void @region_0", text)
-    module = cpu().compile(text)
-    region = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(module.address("region_0"))
-    values, size = random_values(t.F64, 30_000), 30_000
-
-    def partials(chunk):
-        out = np.zeros((15, 2))
-        env = np.array([0, size, out.ctypes.data, size, values.ctypes.data], np.int64)
-        for begin in reversed(range(0, size, chunk)):
-            region(env.ctypes.data, begin, min(begin + chunk, size))
-        return out[:, 0].tobytes()
-
-    assert len({partials(chunk) for chunk in (2048, 4096, 6144, 10_240, 30_720)}) == 1
