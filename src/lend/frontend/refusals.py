@@ -78,7 +78,7 @@ LIST = Refusal(
     "L0111",
     "kernels have no lists",
     "this list",
-    "write a tuple, `(a, b)`, for a few fixed values, or `lend.local(f64, n)` for an array to store into",
+    "write a tuple, `(a, b)`, for a few fixed values, or `lend.local(f64, 8)` for an array to store into",
 )
 DICT = Refusal(
     "L0112", "kernels have no dicts", "this dict", "use an array with the key as its subscript, or a `@lend.struct` record"

@@ -105,6 +105,10 @@ class Arrays(Operators):
             )
         return self.to_index(entity, expression.span, "a subscript")
 
+    def as_size(self, size: Number | Scalar, span: Span) -> Number | Scalar:
+        """A size as the user reads it: an index, also where it was computed as an `i64`."""
+        return Scalar(self.cast_value(size.value, INDEX, span)) if isinstance(size, Scalar) else size
+
     def size_name(self, array: Array, dimension: int) -> str:
         """How the user can write the size of a dimension."""
         size = array.shape[dimension]
@@ -207,9 +211,13 @@ class Arrays(Operators):
             return extent, whole
         if isinstance(lower, Number) and isinstance(upper, Number):
             return extent, Number(len(range(lower.value, upper.value, step.value)), None)
-        length = self.operate("-", Scalar(high) if isinstance(upper, Scalar) else upper, lower, span)
+        last: Entity = Scalar(high) if isinstance(upper, Scalar) else upper
+        if index.lower is not None and index.upper is not None:  # `upper - lower` could wrap to a large size
+            lower = self.extremum("min", [lower, last], span)
+        length = self.operate("-", last, lower, span)
         if step.value != 1:
-            length = self.operate("//", self.operate("+", length, Number(step.value - 1, None), span), step, span)
+            steps = self.operate("//", self.operate("-", length, Number(1, None), span), step, span)
+            length = self.operate("+", steps, Number(1, None), span)
         length = self.extremum("max", [length, Number(0, None)], span)
         assert isinstance(length, Number | Scalar)
         return extent, length
@@ -264,7 +272,12 @@ class Arrays(Operators):
         result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
         extent, memory = self.site("extent", span), self.site("memory", span)
         self.emit(typed.Allocate(span, result, values, extent, memory))
-        return Array(result, f"lend.{name}(...)", shape, result, frozenset((result,)))
+        return Array(result, f"lend.{name}(...)", shape, result, frozenset((self.root(extent, result),)))
+
+    def root(self, site: int, value: Value) -> Value:
+        """What stands for the memory made at a site: the same value each time a loop's body is checked again, so that what a
+        carried array may be settles."""
+        return self.roots.setdefault(site, value)
 
     def local(self, arguments: list[Entity], span: Span) -> Array:
         """`lend.local(f32, 4)`."""
@@ -315,13 +328,13 @@ class Arrays(Operators):
         """`x.shape`, `x.size`, `x.ndim`, `x.dtype`."""
         match name:
             case "shape":
-                return TupleOf(array.shape)
+                return TupleOf(tuple(self.as_size(size, span) for size in array.shape))
             case "ndim":
                 return Number(len(array.shape), None)
             case "size":
-                size: Entity = array.shape[0]
+                size: Entity = self.as_size(array.shape[0], span)
                 for more in array.shape[1:]:
-                    size = self.operate("*", size, more, span)
+                    size = self.operate("*", size, self.as_size(more, span), span)
                 return size
             case "dtype":
                 element = array.value.array.element

@@ -53,7 +53,7 @@ def assigned_names(statements: tuple[syntax.Stmt, ...]) -> frozenset[str]:
 
 
 def always_leaves(statements: tuple[syntax.Stmt, ...]) -> bool:
-    """Whether every path through the statements ends in `return`, `break` or `continue`."""
+    """Whether every path through the statements ends in `return`, `break` or `continue`, or never ends."""
     for statement in statements:
         if isinstance(statement, syntax.Return | syntax.Break | syntax.Continue):
             return True
@@ -61,6 +61,8 @@ def always_leaves(statements: tuple[syntax.Stmt, ...]) -> bool:
             return True
         if isinstance(statement, syntax.With) and always_leaves(statement.body):
             return True
+        if isinstance(statement, syntax.While) and isinstance(statement.test, syntax.Literal) and statement.test.value:
+            return not may_leave(statement.body, syntax.Break)
     return False
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.conversions import object_text
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
     Entity,
@@ -24,10 +23,11 @@ from lend.frontend.typecheck.entities import (
     Record,
     Scalar,
 )
-from lend.frontend.typecheck.expressions import numpy_scalar_type
 from lend.frontend.typecheck.inlining import Inlining
+from lend.frontend.typecheck.wording import object_text
 from lend.ir import syntax
 from lend.language import functions, intrinsics
+from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
 from lend.language.structs import struct_type
 from lend.language.types import (
@@ -36,12 +36,9 @@ from lend.language.types import (
     COMPLEX128,
     F32,
     F64,
-    I64,
     ScalarType,
     StructType,
 )
-
-_BUILTIN_CASTS: dict[Any, ScalarType] = {bool: BOOL_, int: I64, float: F64}
 
 _ONLY_AS_LOOP = {"grid": "for i in lend.grid(N):", "static_range": "for k in lend.static_range(4):"}
 
@@ -72,14 +69,12 @@ class Calls(Inlining):
 
     def call_python(self, target: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Call what a captured Python object stands for."""
-        scalar = target if isinstance(target, ScalarType) else numpy_scalar_type(target)
-        if scalar is None and isinstance(target, type):
-            scalar = _BUILTIN_CASTS.get(target)
+        if target is complex:
+            return self.make_complex(arguments, span)
+        scalar = target if isinstance(target, ScalarType) else scalar_of_class(target)
         if scalar is not None:
             self.no_keywords(keywords, scalar.name, span)
             return self.call_cast(scalar, target, arguments, span)
-        if target is complex:
-            return self.make_complex(arguments, span)
         struct = struct_type(target)
         if struct is not None:
             return self.make_record(struct, arguments, keywords, span)

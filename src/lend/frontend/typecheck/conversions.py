@@ -4,44 +4,38 @@ Does: join types, convert values where nothing is lost, refuse with the cast to 
 Does not: know operators.
 Invariants: what `convert` accepts loses nothing, literals aside, which must fit.
 
-The table: an integer literal joins with any number, a float literal with any float (and with an integer to f64); two types join if one
-of them holds every value of the other (`language.types.widens`).
+The table: an integer literal joins with any number, a float literal with any float (and with an integer to f64); two types join if
+one of them holds every value of the other (`language.types.widens`).
 """
 
 from __future__ import annotations
 
 import math
-import types
-from typing import Any
+from typing import Any, NoReturn
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.emitter import Emitter, Refused
+from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
     Array,
-    Conflict,
     Element,
     Entity,
     Function,
     Method,
-    Missing,
     Number,
     Poison,
     Python,
     Record,
-    Reducing,
     Scalar,
     TupleOf,
 )
+from lend.frontend.typecheck.wording import Wording, cast_hint, integer_division, shown, type_name
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language import arithmetic
 from lend.language.types import (
-    BF16,
     BOOL_,
     COMPLEX64,
     COMPLEX128,
-    F16,
-    F32,
     F64,
     I64,
     INDEX,
@@ -53,18 +47,6 @@ from lend.language.types import (
 )
 
 
-def shown(type: ScalarType | None, value: Any = None) -> str:
-    """A type or a literal in messages."""
-    if type is None:
-        return f"the literal `{value}`" if value is not None else "a literal"
-    return f"`{type_name(type)}`"
-
-
-def type_name(type: ScalarType) -> str:
-    """A type as the user writes it."""
-    return "i64" if type is INDEX else type.name
-
-
 def literal_default(value: Any) -> ScalarType:
     """The type a literal has where nothing else says one."""
     if isinstance(value, bool):
@@ -74,51 +56,13 @@ def literal_default(value: Any) -> ScalarType:
     return F64 if isinstance(value, float) else COMPLEX128
 
 
-def object_text(value: object) -> str:
-    """A Python object in messages, without the place in memory that `repr` would show."""
-    if value is None or isinstance(value, str):
-        return f"`{value!r}`"
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    if isinstance(value, types.ModuleType):
-        return f"the module `{name}`"
-    if isinstance(value, ScalarType | StructType) or (isinstance(name, str) and isinstance(value, type)):
-        return f"the type `{name or value!r}`"
-    if isinstance(name, str) and callable(value):
-        return f"the function `{name}`"
-    return f"a Python object of type `{type(value).__name__}`"
-
-
-class Conversions(Emitter):
+class Conversions(Wording):
     """Types of entities, joins, conversions."""
 
     # ----------------------------------------------------------------------------------------------- what an entity is
 
-    def describe(self, entity: Entity) -> str:
-        """An entity in words, for messages."""
-        match entity:
-            case Number():
-                return shown(entity.type, entity.value)
-            case Scalar():
-                return "a literal" if entity.literals is not None else shown(entity.value.scalar)
-            case Array():
-                return f"an array of {len(entity.shape)} dimension{'s' if len(entity.shape) > 1 else ''}"
-            case Element() | Record():
-                return f"a `{entity.type.name}`"
-            case TupleOf():
-                return f"a tuple of {len(entity.items)} value{'s' if len(entity.items) != 1 else ''}"
-            case Function():
-                return "a function"
-            case Python():
-                return object_text(entity.object)
-            case Method():
-                return f"the method `{entity.name}`"
-            case Reducing():
-                return "a reduction variable"
-            case Missing() | Conflict() | Poison():
-                return "a value that is not known"
-
-    def number(self, entity: Entity, span: Span, what: str = "a number") -> Number | Scalar:
-        """The entity as a scalar; anything else is refused."""
+    def number(self, entity: Entity, span: Span, what: str | None = None) -> Number | Scalar:
+        """The entity as a scalar; anything else is refused. `what` names the place ("an argument of `sqrt`")."""
         if isinstance(entity, Number | Scalar):
             return entity
         if isinstance(entity, Poison):
@@ -130,9 +74,9 @@ class Conversions(Emitter):
             fix = f"use one of its fields: {', '.join(f'`.{name}`' for name, _ in entity.type.fields)}"
         elif isinstance(entity, Function | Method) or (isinstance(entity, Python) and callable(entity.object)):
             fix = "call it: write its arguments in parentheses"
-        self.refuse(
-            "L0208", f"{what} is needed here, not {self.describe(entity)}", span, f"this is {self.describe(entity)}", fix=fix
-        )
+        described = self.describe(entity)
+        message = f"{what} must be a number, not {described}" if what else f"a number is needed here, not {described}"
+        self.refuse("L0208", message, self.where(entity, span), f"this is {described}", fix=fix)
 
     def scalar_type(self, entity: Number | Scalar) -> ScalarType | None:
         """The type of a scalar entity, None for literals."""
@@ -181,37 +125,21 @@ class Conversions(Emitter):
         joined = self.join(a, b)
         if joined is not None:
             return joined
-        left, right = shown(self.scalar_type(a), self.sample_text(a)), shown(self.scalar_type(b), self.sample_text(b))
+        ta, tb = self.scalar_type(a), self.scalar_type(b)
+        left, right = shown(ta, self.sample_text(a)), shown(tb, self.sample_text(b))
+        at, labels = self.operands(a, b, left, right, span)
         self.refuse(
             "L0204",
             f"{operation} of {left} and {right}: neither type holds all values of the other",
-            span,
+            at,
             f"{left} and {right} meet here",
-            fix=self.cast_hint(self.scalar_type(a), self.scalar_type(b)),
+            labels=labels,
+            fix=cast_hint(ta, tb, self.quoted(a, span), self.quoted(b, span)),
         )
 
     def sample_text(self, entity: Number | Scalar) -> Any:
         """The literal's text, for messages."""
         return self.sample(entity) if self.scalar_type(entity) is None else None
-
-    def cast_hint(self, a: ScalarType | None, b: ScalarType | None) -> str:
-        """Which cast to write so that two types meet."""
-        if a is None or b is None:
-            known = a or b
-            return f"write `f64(...)` around the {shown(known)} value: it may round"
-        if a.is_float or b.is_float:
-            floating = a if a.is_float else b
-            if floating in (F32, F16, BF16):
-                return (
-                    f"write `{floating.name}(...)` around the {shown(b if floating is a else a)} value, or `f64(...)` around both"
-                )
-            return f"write `{floating.name}(...)` around the {shown(b if floating is a else a)} value: it may round"
-        wide = max(a, b, key=lambda t: t.bits)
-        if a.bits == b.bits == 64:
-            return "write `i64(...)` around the `u64` value: it wraps beyond 2**63 - 1"
-        if wide.bits < 64:
-            return f"write `i{wide.bits * 2}(...)` around both"
-        return f"write `{type_name(wide)}(...)` around the {shown(a if wide is b else b)} value: it may wrap"
 
     # ------------------------------------------------------------------------------------------------------ conversions
 
@@ -236,53 +164,56 @@ class Conversions(Emitter):
         part = PART.get(type, type)
         return not math.isfinite(as_float) or math.isfinite(float(arithmetic.cast(part, as_float)))
 
-    def convert(self, entity: Entity, type: ScalarType, span: Span, what: str) -> Value:
-        """The value as `type`, where that loses nothing; `what` names the place ("an argument", "the array y")."""
+    def convert(self, entity: Entity, type: ScalarType, span: Span, what: str = "") -> Value:
+        """The value as `type`, where that loses nothing; `what` names the place ("an argument of `f`", "stored in `y`")."""
         scalar = self.number(entity, span)
         if isinstance(scalar, Number):
             if scalar.type is None:
-                self.require_fit(scalar.value, type, span, what)
+                self.require_fit(scalar, scalar.value, type, span, what)
                 return self.constant(arithmetic.cast(type, scalar.value), type, span)
             if widens(scalar.type, type):
                 return self.constant(arithmetic.cast(type, scalar.value), type, span)
-            self.refuse_lossy(scalar.type, type, span, what)
+            self.refuse_lossy(scalar, scalar.type, type, span, what)
         if scalar.literals is not None:
             for literal in scalar.literals:
-                self.require_fit(literal, type, span, what)
+                self.require_fit(scalar, literal, type, span, what)
             return self.cast_value(scalar.value, type, span)
         if not widens(scalar.value.scalar, type):
-            self.refuse_lossy(scalar.value.scalar, type, span, what)
+            self.refuse_lossy(scalar, scalar.value.scalar, type, span, what)
         return self.cast_value(scalar.value, type, span)
 
-    def require_fit(self, literal: Any, type: ScalarType, span: Span, what: str) -> None:
+    def require_fit(self, entity: Entity, literal: Any, type: ScalarType, span: Span, what: str) -> None:
         """Refuse a literal that is not a value of `type`."""
         if self.fits(literal, type):
             return
+        at, place = self.where(entity, span), f" ({what})" if what else ""
+        cast = f"`{type_name(type)}({literal})`"
         if isinstance(literal, int) and not isinstance(literal, bool) and type.is_integer:
             limits = f"{shown(type)} holds {type.minimum} to {type.maximum}"
-            self.refuse(
-                "L0206", f"the literal `{literal}` does not fit in {shown(type)} ({what})", span, limits, fix="use a wider type"
-            )
+            fix = f"use a wider type, or write {cast}, which wraps"
+            self.refuse("L0206", f"the literal `{literal}` does not fit in {shown(type)}{place}", at, limits, fix=fix)
+        fix = f"write {cast} to convert it" if type.kind != "bool" else "write `True` or `False`, or a comparison"
         self.refuse(
             "L0205",
-            f"the literal `{literal}` is not a value of {shown(type)} ({what})",
-            span,
+            f"the literal `{literal}` is not a value of {shown(type)}{place}",
+            at,
             f"{shown(type)} is needed here",
-            fix=f"write `{type_name(type)}({literal})` to convert it"
-            if type.kind != "bool"
-            else "write `True` or `False`, or a comparison",
+            fix=fix,
         )
 
-    def refuse_lossy(self, source: ScalarType, target: ScalarType, span: Span, what: str) -> None:
+    def refuse_lossy(self, entity: Entity, source: ScalarType, target: ScalarType, span: Span, what: str) -> NoReturn:
         """Refuse an implicit conversion that could lose something."""
+        at, place = self.where(entity, span), f" ({what})" if what else ""
         if source.kind == "complex":
             fix = "take its `.real` or `.imag`, or `abs(...)`"
         else:
-            fix = f"write `{type_name(target)}(...)` to convert it"
+            fix = f"write `{type_name(target)}({self.quoted(entity, span)})` to convert it"
+            if target.is_integer and (division := integer_division(at)) is not None:
+                fix = f"{division}, or {fix}"
         self.refuse(
             "L0205",
-            f"{shown(source)} cannot become {shown(target)} without a cast ({what})",
-            span,
+            f"{shown(source)} cannot become {shown(target)} without a cast{place}",
+            at,
             f"this is {shown(source)}, {shown(target)} is needed",
             fix=fix,
         )
@@ -322,9 +253,9 @@ class Conversions(Emitter):
         """A run-time value: literals take `type`, or their default."""
         scalar = self.number(entity, span)
         if isinstance(scalar, Scalar):
-            return scalar.value if type is None else self.convert(scalar, type, span, "here")
+            return scalar.value if type is None else self.convert(scalar, type, span)
         target = type or scalar.type or literal_default(scalar.value)
-        return self.convert(scalar, target, span, "here")
+        return self.convert(scalar, target, span)
 
     def truth(self, entity: Entity, span: Span) -> Number | Scalar:
         """The entity as a condition: a bool constant or a `bool_` value. Numbers are true when not zero, as in Python."""
@@ -342,16 +273,18 @@ class Conversions(Emitter):
         scalar = self.number(entity, span, what)
         type = self.scalar_type(scalar)
         if type is None and isinstance(scalar, Number) and isinstance(scalar.value, int):
-            self.require_fit(scalar.value, I64, span, what)
+            self.require_fit(scalar, scalar.value, I64, span, what)
             return self.constant(scalar.value, INDEX, span)
         if type is None and isinstance(scalar, Scalar) and scalar.value.scalar is I64:
             return scalar.value
         if type is None or not type.is_integer:
-            named = shown(type, self.sample_text(scalar))
-            fix = "write `i64(...)` to truncate it" if type is None or type.is_float else "write an integer"
-            self.refuse("L0207", f"{what} must be an integer, not {named}", span, f"this is {named}", fix=fix)
+            named, at = shown(type, self.sample_text(scalar)), self.where(scalar, span)
+            fix = "write an integer"
+            if type is None or type.is_float:
+                fix = integer_division(at) or f"write `i64({self.quoted(scalar, span)})` to truncate it"
+            self.refuse("L0207", f"{what} must be an integer, not {named}", at, f"this is {named}", fix=fix)
         if isinstance(scalar, Number):
-            self.require_fit(scalar.value, I64, span, what)
+            self.require_fit(scalar, scalar.value, I64, span, what)
             return self.constant(scalar.value, INDEX, span)
         if type in (INDEX, I64):
             return scalar.value

@@ -69,6 +69,9 @@ class Emitter:
         self.in_grid = False
         self.unchecked_depth = 0
         self.disjoint: set[frozenset[Value]] = set()
+        self.roots: dict[int, Value] = {}
+        self.uses: dict[Entity, Span] = {}  # where the expression stands that gave an entity last
+        self.meeting: set[tuple[str, str]] = set()
 
     # ---------------------------------------------------------------------------------------------- frames and names
 

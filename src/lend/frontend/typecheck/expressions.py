@@ -20,7 +20,6 @@ from lend.diagnostics.spans import Span
 from lend.frontend.capture import capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
-from lend.frontend.typecheck.conversions import object_text
 from lend.frontend.typecheck.emitter import Dependency, Refused
 from lend.frontend.typecheck.entities import (
     Array,
@@ -38,27 +37,13 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
+from lend.frontend.typecheck.wording import object_text
 from lend.ir import syntax, typed
 from lend.language.dims import Dim, DimType, SizeExpression
+from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
 from lend.language.structs import struct_type
-from lend.language.types import BOOL_, COMPLEX64, COMPLEX128, F16, F32, F64, PART, SCALARS, ScalarType, StructType
-
-_NUMPY_SCALARS: dict[Any, ScalarType] = {
-    np.bool_: BOOL_, np.float16: F16, np.float32: F32, np.float64: F64, np.complex64: COMPLEX64, np.complex128: COMPLEX128,
-    **{np.dtype(f"{kind}{bits // 8}").type: next(t for t in SCALARS if t.name == f"{kind}{bits}")
-       for kind in "iu" for bits in (8, 16, 32, 64)},
-}  # fmt: skip
-
-_BUILTIN_TYPES: dict[Any, str] = {bool: "bool_", int: "i64", float: "f64", complex: "complex128"}
-
-
-def numpy_scalar_type(object: Any) -> ScalarType | None:
-    """The scalar type a NumPy scalar class stands for."""
-    try:
-        return _NUMPY_SCALARS.get(object)
-    except TypeError:
-        return None
+from lend.language.types import BOOL_, PART, ScalarType, StructType
 
 
 class Expressions(Arrays):
@@ -66,6 +51,12 @@ class Expressions(Arrays):
 
     def check(self, expression: syntax.Expr) -> Entity:
         """The entity of an expression."""
+        entity = self.entity(expression)
+        self.uses[entity] = expression.span
+        return entity
+
+    def entity(self, expression: syntax.Expr) -> Entity:
+        """The entity of each kind of expression."""
         match expression:
             case syntax.Name():
                 return self.name(expression)
@@ -184,7 +175,7 @@ class Expressions(Arrays):
         if isinstance(value, bool | np.bool_):
             return Number(bool(value), BOOL_)
         if isinstance(value, np.generic):
-            type = numpy_scalar_type(builtins.type(value))
+            type = scalar_of_class(builtins.type(value))
             if type is not None:
                 return Number(value.item(), type)
         if isinstance(value, int | float | complex) and not isinstance(value, np.generic):

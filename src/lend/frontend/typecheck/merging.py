@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.conversions import Conversions, join_types, literal_default, shown
+from lend.frontend.typecheck.conversions import Conversions, join_types
 from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -27,10 +27,11 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
+from lend.frontend.typecheck.wording import cast_hint, shown
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language import arithmetic
-from lend.language.types import BOOL_, COMPLEX128, F64, I64, INDEX, Layout, ScalarType, StructType, array_type
+from lend.language.types import COMPLEX128, F64, I64, INDEX, Borrow, Layout, ScalarType, StructType, array_type
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ class Merging(Conversions):
                 if joined is None or unfit is not None:
                     return Gone(
                         Conflict(
-                            f"it is the literal {literal if unfit is None else unfit} on one path and {shown(strong.type)} on another"
+                            f"it is the literal `{literal if unfit is None else unfit}` on one path and {shown(strong.type)} on another"
                         )
                     )
                 return Strong(joined)
@@ -166,7 +167,7 @@ class Merging(Conversions):
                 joined = join_types(a.type, b.type)
                 if joined is None:
                     why = f"it is {shown(a.type)} on one path and {shown(b.type)} on another, and neither holds the other"
-                    return Gone(Conflict(why, self.cast_hint(a.type, b.type)))
+                    return Gone(Conflict(why, cast_hint(a.type, b.type)))
                 return Strong(joined)
             case Parts(), Parts() if len(a.items) == len(b.items) and a.type is b.type:
                 return Parts(tuple(map(self.join_forms, a.items, b.items)), a.type)
@@ -262,11 +263,38 @@ class Merging(Conversions):
                 for item, part in zip(items, form.items, strict=True):
                     self.conform(item, part, span, out)
             case Lent():
-                assert isinstance(entity, Array)
-                out.append(entity.value)
+                out.append(self.nothing(form, span) if isinstance(entity, Missing) else self.array_value(entity))
             case Reduced():
                 assert isinstance(entity, Reducing)
                 self.conform(entity.current, form.current, span, out)
+
+    def array_value(self, entity: Entity) -> Value:
+        """The value of an array."""
+        assert isinstance(entity, Array)
+        return entity.value
+
+    def nothing(self, form: Lent, span: Span) -> Value:
+        """An array without elements: the result of a function on a path that has not returned."""
+        dimensions = form.type.dimensions
+        result = self.new_value(array_type(form.type.element, dimensions, Borrow.OWNED, Layout.C), span)
+        if self.in_grid:
+            self.emit(typed.Local(span, result, (0,) * dimensions))
+        else:
+            sizes = tuple(self.constant(0, INDEX, span) for _ in range(dimensions))
+            self.emit(typed.Allocate(span, result, sizes, self.site("extent", span), self.site("memory", span)))
+        return result
+
+    def returned_form(self, form: Form, *, or_nothing: bool = False) -> Form:
+        """The form of a result outside the code that computes it: sizes are asked for again there. `or_nothing`: not returned on
+        every path."""
+        if isinstance(form, Lent):
+            type = form.type
+            if or_nothing and type.layout is Layout.F:  # `nothing` is of layout C
+                type = array_type(type.element, type.dimensions, type.borrow, Layout.STRIDED)
+            return Lent(type, form.may, None, form.name)
+        if isinstance(form, Parts):
+            return Parts(tuple(self.returned_form(item, or_nothing=or_nothing) for item in form.items), form.type)
+        return form
 
     def arrays_in(self, entity: Entity) -> list[Array]:
         """The arrays an entity holds."""
@@ -310,7 +338,8 @@ class Merging(Conversions):
                 with self.into(operations):
                     forms.append(self.form(entity, constant=True))
             if name == "#result" and (isinstance(a, Missing) or isinstance(b, Missing)):
-                joined = self.loosen(forms[1] if isinstance(a, Missing) else forms[0])
+                returned = self.loosen(forms[1] if isinstance(a, Missing) else forms[0])
+                joined = self.returned_form(returned, or_nothing=True)
             else:
                 joined = self.join_forms(*forms)
             for entity, operations, out in ((a, regions[0], yields[0]), (b, regions[1], yields[1])):
@@ -393,6 +422,3 @@ def same_shape(a: tuple[Number | Scalar, ...], b: tuple[Number | Scalar, ...]) -
         or (isinstance(x, Number) and isinstance(y, Number) and x.value == y.value)
         for x, y in zip(a, b, strict=True)
     )
-
-
-__all__ = ["BOOL_", "Form", "Merging", "literal_default"]

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.conversions import literal_default, shown
+from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import Entity, Number, Poison, Python, Scalar, TupleOf
 from lend.frontend.typecheck.merging import Merging
+from lend.frontend.typecheck.wording import shown
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language import arithmetic
@@ -83,9 +84,7 @@ class Operators(Merging):
                 return self.bitwise(op, a, b, span)
             case _:
                 type = self.arithmetic_type(a, b, span, op)
-                return Scalar(
-                    self.binary(NAMES[op], self.convert(a, type, span, "here"), self.convert(b, type, span, "here"), span)
-                )
+                return Scalar(self.binary(NAMES[op], self.convert(a, type, span), self.convert(b, type, span), span))
 
     def arithmetic_type(self, a: Number | Scalar, b: Number | Scalar, span: Span, op: str) -> ScalarType:
         """The joined type of arithmetic; two bools count as integers."""
@@ -144,7 +143,7 @@ class Operators(Merging):
         values = frozenset(_PYTHON[op](x, y) for x in sets[0] for y in sets[1])
         floating = any(isinstance(v, float) for v in values)
         type = F64 if floating else I64
-        left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
+        left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span), frozenset(float(v) for v in values) if floating else values)
 
     # --------------------------------------------------------------------------------------------------------- operators
@@ -157,7 +156,7 @@ class Operators(Merging):
             left, right = (self.materialise(self.cast(e, F64, span), span) for e in (a, b))
             return Scalar(self.binary("div", left, right, span))
         type = self.join_or_refuse(a, b, span, "`/`")
-        return Scalar(self.binary("div", self.convert(a, type, span, "here"), self.convert(b, type, span, "here"), span))
+        return Scalar(self.binary("div", self.convert(a, type, span), self.convert(b, type, span), span))
 
     def floor_divide(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar:
         """`//` and `%`, which floor; integers have a fault site unless the divisor is a constant."""
@@ -169,7 +168,7 @@ class Operators(Merging):
             if isinstance(b, Number) and b.value == 0:
                 self.refuse("L0210", "integer division by zero", span, "the divisor is `0`")
             site = None if isinstance(b, Number) else self.site("division", span)
-        left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
+        left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span, site))
 
     def shift(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar:
@@ -194,7 +193,7 @@ class Operators(Merging):
         site = None if isinstance(b, Number) or type.kind == "uint" else self.site("shift", span)
         if isinstance(b, Number):
             b = Number(min(b.value, type.bits), type)
-        left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
+        left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span, site))
 
     def bitwise(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar:
@@ -208,7 +207,7 @@ class Operators(Merging):
                 "bit operations are of integers and bools",
                 fix="write `i64(...)` around the value, or `and` and `or` between conditions",
             )
-        left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
+        left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span))
 
     def power(self, a: Number | Scalar, b: Number | Scalar, span: Span) -> Entity:
@@ -238,7 +237,7 @@ class Operators(Merging):
         site = None
         if type.kind == "int" and not isinstance(b, Number):
             site = self.site("exponent", span)
-        left, right = self.convert(a, type, span, "here"), self.convert(b, type, span, "here")
+        left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary("pow", left, right, span, site))
 
     def negate(self, op: str, operand: Entity, span: Span) -> Entity:
