@@ -18,6 +18,16 @@ from lend.language.annotations import MAX_DIMENSIONS
 from lend.language.structs import struct_type
 from lend.language.types import INDEX, Borrow, Layout, ScalarType, StructType, array_type
 
+_REDUCED = {
+    "sum": "write a parallel loop with `total += {0}[i]`",
+    "min": "write a parallel loop with `least = min(least, {0}[i])`",
+    "max": "write a parallel loop with `greatest = max(greatest, {0}[i])`",
+    "mean": "write a parallel loop with `total += {0}[i]`, and divide by `len({0})`",
+    "copy": "make an array with `lend.empty`, and copy in a parallel loop",
+    "T": "write the subscripts in the other order",
+}
+"""What to write instead of methods that users of NumPy miss most."""
+
 
 class Arrays(Operators):
     """Typing of array accesses."""
@@ -48,16 +58,16 @@ class Arrays(Operators):
         if not (isinstance(index, Number) and isinstance(index.value, int)):
             self.refuse(
                 "L0212",
-                "a tuple's index must be known at compile time",
-                expression.span,
-                "this index is known at run time only",
+                "the index of a tuple must be known when the kernel is compiled",
+                expression.indices[0].span,
+                "known at run time only",
                 fix="write `for x in the_tuple:`, or `for k in lend.static_range(len(the_tuple)):`",
             )
         if not -len(base.items) <= index.value < len(base.items):
             self.refuse(
                 "L0213",
                 f"the index {index.value} is out of range for a tuple of {len(base.items)} values",
-                expression.span,
+                expression.indices[0].span,
                 "no such item",
             )
         return base.items[index.value]
@@ -71,7 +81,7 @@ class Arrays(Operators):
                 "L0211",
                 f"{len(indices)} subscripts on `{base.name}`, which has {dimensions} dimension{'s' if dimensions > 1 else ''}",
                 expression.span,
-                f"`{base.name}` has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+                f"{len(indices)} subscripts",
             )
         if len(indices) < dimensions or any(isinstance(index, syntax.Slice) for index in indices):
             return self.view(base, expression)
@@ -85,12 +95,13 @@ class Arrays(Operators):
         """One subscript as an integer value."""
         entity = self.check(expression)
         if isinstance(entity, TupleOf):
+            parts = ", ".join(f"{expression.span.text}[{k}]" for k in range(len(base.shape)))
             self.refuse(
                 "L0207",
                 "a subscript must be an integer, not a tuple",
                 expression.span,
                 "this is a tuple",
-                fix="write each index: `x[i, j]`",
+                fix=f"write each index: `{base.name}[{parts}]`",
             )
         if isinstance(entity, Number) and isinstance(entity.value, int) and entity.value < 0:
             text = self.size_name(base, dimension)
@@ -175,10 +186,10 @@ class Arrays(Operators):
         layout = Layout.UNALIGNED if type.layout is Layout.UNALIGNED else Layout.STRIDED
         if type.layout is Layout.C and keeps_rows(expression.indices):
             layout = Layout.C
-        result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span, base.name)
+        result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span)
         site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
         self.emit(typed.View(span, result, base.value, tuple(parts), site))
-        return Array(result, base.name, tuple(shape), base.base, base.may)
+        return Array(result, span.text, tuple(shape), base.base, base.may)
 
     def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
         """One slice as an extent, and its size."""
@@ -187,10 +198,10 @@ class Arrays(Operators):
         if not (isinstance(step, Number) and isinstance(step.value, int)) or step.value < 1:
             self.refuse(
                 "L0216",
-                "a slice's step must be a positive compile-time integer",
+                "the step of a slice must be a positive integer that is known when the kernel is compiled",
                 span,
-                "in this slice",
-                fix="write a loop over `x[n - 1 - i]` to walk backwards",
+                "this slice",
+                fix=f"to walk backwards, index `{base.name}[{self.size_name(base, dimension)} - 1 - i]` in a loop",
             )
         whole = base.shape[dimension]
         bounds: list[tuple[Entity, Value]] = []
@@ -253,7 +264,7 @@ class Arrays(Operators):
                 self.refuse(
                     "L0217",
                     f"the size `{entity.value}` is negative",
-                    span,
+                    self.where(entity, span),
                     "a size is 0 or more",
                     fix="write each size as a number of 0 or more",
                 )
@@ -288,8 +299,8 @@ class Arrays(Operators):
                 self.refuse(
                     "L0217",
                     "the sizes of `lend.local` must be known when the kernel is compiled",
-                    span,
-                    "not a compile-time integer",
+                    self.where(size, span),
+                    "known at run time only",
                     fix="make it a `comptime[int]` parameter, or use `lend.empty` before the loop",
                 )
             constant.append(int(size.value))
@@ -346,10 +357,15 @@ class Arrays(Operators):
                     f"arrays in kernels have no attribute `{name}`",
                     span,
                     f"they have {known}",
-                    fix="write a loop over the elements",
+                    fix=_REDUCED.get(name, "write a loop over the elements").format(array.name),
                 )
 
     # ------------------------------------------------------------------------------------------------------------ writing
+
+    def borrow_advice(self, array: Array) -> str:
+        """How to borrow an array for writing."""
+        name = array.base.name or array.name
+        return f"borrow it as `Mut` in the signature: `{name}: {self.writable_as.get(name, 'Mut[...]')}`"
 
     def require_writable(self, array: Array, span: Span) -> None:
         """Refuse a store through a `Ref`."""
@@ -359,7 +375,7 @@ class Arrays(Operators):
                 f"`{array.name}` is borrowed as `Ref`, which is read only",
                 span,
                 "written here",
-                fix=f"borrow it as `Mut` in the signature: `{array.name}: Mut[...]`",
+                fix=self.borrow_advice(array),
             )
 
     def store(
@@ -372,7 +388,7 @@ class Arrays(Operators):
                 self.refuse(
                     "L0219",
                     f"`{array.name}` holds `{type}`, not {self.describe(value)}",
-                    span,
+                    self.where(value, span),
                     f"{self.describe(value)} is stored here",
                     fix=f"build one, `{type}(...)`, or store into one of its fields",
                 )

@@ -61,8 +61,9 @@ def always_leaves(statements: tuple[syntax.Stmt, ...]) -> bool:
             return True
         if isinstance(statement, syntax.With) and always_leaves(statement.body):
             return True
-        if isinstance(statement, syntax.While) and isinstance(statement.test, syntax.Literal) and statement.test.value:
-            return not may_leave(statement.body, syntax.Break)
+        endless = isinstance(statement, syntax.While) and isinstance(statement.test, syntax.Literal) and statement.test.value
+        if endless and not may_leave(statement.body, syntax.Break):
+            return True
     return False
 
 

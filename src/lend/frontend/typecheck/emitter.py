@@ -70,6 +70,7 @@ class Emitter:
         self.unchecked_depth = 0
         self.disjoint: set[frozenset[Value]] = set()
         self.roots: dict[int, Value] = {}
+        self.writable_as: dict[str, str] = {}  # by parameter: its annotation, borrowed as `Mut`
         self.uses: dict[Entity, Span] = {}  # where the expression stands that gave an entity last
         self.meeting: set[tuple[str, str]] = set()
 
