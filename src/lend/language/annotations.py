@@ -13,19 +13,13 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import numpy as np
 
 from lend.language.borrows import BorrowAnnotation, ComptimeAnnotation
-from lend.language.dims import Dim, DimType, Size, SizeExpression, size_text, symbols
+from lend.language.dims import Dim, DimType, Size, SizeExpression, size_text
+from lend.language.dtypes import scalar_of_class
 from lend.language.signature import ArrayKind, ComptimeKind, ParameterKind, ScalarKind, TupleKind
 from lend.language.structs import struct_type
 from lend.language.types import BF16, SCALARS, ElementType, ScalarType
 
 MAX_DIMENSIONS = 6
-
-_NUMPY_TO_LEND: dict[Any, str] = {
-    float: "f64", int: "i64", bool: "bool_", complex: "complex128",
-    np.float16: "f16", np.float32: "f32", np.float64: "f64", np.int8: "i8", np.int16: "i16", np.int32: "i32", np.int64: "i64",
-    np.uint8: "u8", np.uint16: "u16", np.uint32: "u32", np.uint64: "u64", np.bool_: "bool_",
-    np.complex64: "complex64", np.complex128: "complex128",
-}  # fmt: skip
 
 
 class AnnotationRefused(Exception):
@@ -55,10 +49,7 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
     found = struct_type(annotation)
     if found is not None:
         return found
-    try:
-        known = _NUMPY_TO_LEND.get(annotation)
-    except TypeError:  # unhashable
-        known = None
+    known = scalar_of_class(annotation)
     text = annotation_text(annotation)
     if known is not None:
         raise AnnotationRefused(f"`{text}` does not say its width", f"write `{known}`, after `from lend import {known}`")
@@ -104,8 +95,6 @@ def size_of_annotation(size: Any) -> Size:
     if size is Dim:
         raise AnnotationRefused("`lend.Dim` is the base of size names, not a size", "write `class N(lend.Dim): ...` and use `N`")
     if isinstance(size, DimType | SizeExpression):
-        for name in symbols(size):
-            _ = name
         return size
     if get_origin(size) is Literal:
         (size, *more) = get_args(size)

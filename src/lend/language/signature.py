@@ -48,7 +48,14 @@ class ComptimeKind:
 
 ParameterKind = ScalarKind | ArrayKind | TupleKind | ComptimeKind
 
-NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "<no default>"})()
+
+class _NoDefault:
+    def __repr__(self) -> str:
+        return "<no default>"
+
+
+NO_DEFAULT = _NoDefault()
+"""The default of a parameter that has none."""
 
 
 @dataclass(frozen=True)

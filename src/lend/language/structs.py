@@ -19,31 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, g
 
 import numpy as np
 
-from lend.language.types import BF16, ElementType, ScalarType, StructType
+from lend.language.dtypes import numpy_dtype
+from lend.language.types import ElementType, ScalarType, StructType
 
 C = TypeVar("C")
-
-_NUMPY_NAMES = {"bool_": "?", "bf16": "bfloat16"}
-
-
-def numpy_dtype(element: ElementType) -> np.dtype[Any]:
-    """The NumPy dtype of an element type. `bf16` needs the package `ml_dtypes` (ImportError without it)."""
-    if isinstance(element, StructType):
-        names = [name for name, _ in element.fields]
-        formats = [numpy_dtype(member) for _, member in element.fields]
-        return np.dtype(
-            {"names": names, "formats": formats, "offsets": list(element.offsets), "itemsize": element.size}  # type: ignore[call-overload]
-        )
-    if element is BF16:
-        import ml_dtypes  # type: ignore[import-untyped]
-
-        return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]
-    if element.kind == "bool":
-        return np.dtype(np.bool_)
-    if element.kind == "complex":
-        return np.dtype(element.name)
-    kind = {"int": "i", "uint": "u", "float": "f"}[element.kind]
-    return np.dtype(f"{kind}{element.bytes}")
 
 
 def struct_type(cls: Any) -> StructType | None:

@@ -19,6 +19,7 @@ import numpy as np
 from lend.diagnostics.errors import ArgumentError
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, SizeExpression, evaluate
+from lend.language.dtypes import scalar_of
 from lend.language.signature import (
     NO_DEFAULT,
     ArgumentType,
@@ -33,8 +34,8 @@ from lend.language.signature import (
 from lend.language.structs import struct_type
 from lend.language.types import ArrayType, ElementType, ScalarType, StructType, widens
 from lend.runtime.aliasing import check_aliases
-from lend.runtime.borrows import ArrayParameter, Lent, definition_of
-from lend.runtime.elements import AnyArray, is_array, scalar_of
+from lend.runtime.borrows import ArrayParameter, Lent
+from lend.runtime.elements import AnyArray, is_array
 from lend.runtime.scalars import article, convert, converter_of, strong_type, weak_type, words_of
 from lend.runtime.sizes import resolve_sizes
 
@@ -258,7 +259,7 @@ class Binder:
         self._generic = any(_typevars_of(spec) for spec in signature.parameters)
         self._writes = any(_writes(parameter) for parameter in self._parameters)
         self._derived = {
-            size.__name__: size for size in _sizes_of(signature) if isinstance(size, DimType) and definition_of(size) is not None
+            size.__name__: size for size in _sizes_of(signature) if isinstance(size, DimType) and size.equals is not None
         }
         self._always_resolve = any(
             isinstance(size, (DimType, SizeExpression)) and size not in signature.dims for size in _sizes_of(signature)

@@ -17,9 +17,10 @@ import numpy as np
 from lend.diagnostics.errors import ArgumentError, BorrowError, ShapeError
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, size_text
+from lend.language.dtypes import scalar_of
 from lend.language.signature import ArrayKind
 from lend.language.types import ArrayType, ElementType, Layout, ScalarType, StructType, alignment_of, array_type
-from lend.runtime.elements import AnyArray, AnyDtype, is_array, is_native, is_numpy_scalar, mismatch, numpy_name, scalar_of
+from lend.runtime.elements import AnyArray, AnyDtype, is_array, is_native, is_numpy_scalar, mismatch, numpy_name
 from lend.runtime.memory import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, address_of, view_of
 from lend.runtime.overlap import extent, overlaps_itself
 from lend.runtime.scalars import article
@@ -52,11 +53,6 @@ _new_tuple: Callable[[type[Lent], tuple[Any, ...]], Lent] = tuple.__new__  # pyr
 """`Lent(...)` without the detour through its own `__new__`: half the time."""
 
 
-def definition_of(size: DimType) -> Size | None:
-    """What a derived size equals; None for a size of its own."""
-    return getattr(size, "equals", None)
-
-
 class Call(Protocol):
     """What binding one array reads and adds to (`arguments.Binding`)."""
 
@@ -82,7 +78,7 @@ class ArrayParameter:
         self.fixed: list[tuple[int, int]] = []  # (dimension, size)
         self.computed: list[tuple[int, Size]] = []  # (dimension, derived size or expression)
         for dimension, size in enumerate(kind.sizes):
-            if isinstance(size, DimType) and definition_of(size) is None:
+            if isinstance(size, DimType) and size.equals is None:
                 self.slots.append((dimension, dims.index(size)))
             elif isinstance(size, int):
                 self.fixed.append((dimension, size))

@@ -1,11 +1,8 @@
-"""How lend's element types and NumPy's dtypes correspond.
+"""Dtypes of arguments.
 
-Does: give the dtype of an element type, the scalar type of a dtype, and say why a dtype is not an element type's.
-Does not: look at arrays (`borrowed.py`) or convert values (`scalars.py`).
-Invariants: a dtype is accepted only if every byte of an element means the same to NumPy and to the kernel; bf16 is any two-byte
-dtype called bfloat16, so that no package is needed until one is met.
-
-Example: `scalar_of(np.dtype("f4")) is F32`; `dtype_of(COMPLEX64) == np.dtype(np.complex64)`.
+Does: say why a dtype is not that of an element type, in words for messages.  Does not: look at arrays (`borrows.py`) or convert
+values (`scalars.py`).
+Invariants: a dtype is accepted only if every byte of an element means the same to NumPy and to the kernel.
 """
 
 from __future__ import annotations
@@ -16,73 +13,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from lend.diagnostics.errors import ArgumentError
-from lend.language.structs import numpy_dtype
-from lend.language.types import (
-    BF16,
-    BOOL_,
-    COMPLEX64,
-    COMPLEX128,
-    F16,
-    F32,
-    F64,
-    I8,
-    I16,
-    I32,
-    I64,
-    INDEX,
-    U8,
-    U16,
-    U32,
-    U64,
-    ElementType,
-    ScalarType,
-    StructType,
-)
+from lend.language.dtypes import numpy_dtype, scalar_of
+from lend.language.types import BF16, BOOL_, ElementType, ScalarType, StructType
 
 AnyArray = np.ndarray[Any, np.dtype[Any]]
 AnyDtype = np.dtype[Any]
-
-_BY_KIND = {
-    ("b", 1): BOOL_,
-    ("i", 1): I8,
-    ("i", 2): I16,
-    ("i", 4): I32,
-    ("i", 8): I64,
-    ("u", 1): U8,
-    ("u", 2): U16,
-    ("u", 4): U32,
-    ("u", 8): U64,
-    ("f", 2): F16,
-    ("f", 4): F32,
-    ("f", 8): F64,
-    ("c", 8): COMPLEX64,
-    ("c", 16): COMPLEX128,
-}
-
-_NUMPY_NAMES = {
-    BOOL_: "bool_",
-    I8: "int8",
-    I16: "int16",
-    I32: "int32",
-    I64: "int64",
-    U8: "uint8",
-    U16: "uint16",
-    U32: "uint32",
-    U64: "uint64",
-    F16: "float16",
-    F32: "float32",
-    F64: "float64",
-    COMPLEX64: "complex64",
-    COMPLEX128: "complex128",
-    INDEX: "int64",
-}
-
-
-def scalar_of(dtype: AnyDtype) -> ScalarType | None:
-    """The scalar type whose values `dtype` holds, in any byte order; None if there is none (dates, strings, records, f128)."""
-    if dtype.name == "bfloat16" and dtype.itemsize == 2:
-        return BF16
-    return _BY_KIND.get((dtype.kind, dtype.itemsize))
 
 
 @cache
@@ -108,7 +43,9 @@ def numpy_name(element: ElementType) -> str:
     """How a user writes the dtype of `element`: `np.float32`, `P.dtype`."""
     if isinstance(element, StructType):
         return f"{element.name}.dtype"
-    return "ml_dtypes.bfloat16" if element is BF16 else f"np.{_NUMPY_NAMES[element]}"
+    if element is BF16:
+        return "ml_dtypes.bfloat16"
+    return "np.bool_" if element is BOOL_ else f"np.{numpy_dtype(element).name}"
 
 
 def mismatch(dtype: AnyDtype, element: ElementType) -> str | None:

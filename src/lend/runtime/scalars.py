@@ -17,9 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lend.diagnostics.errors import ArgumentError
+from lend.language.dtypes import scalar_of
 from lend.language.rounding import bf16_bits, bf16_value, float_of_integer, rounding
 from lend.language.types import BF16, BOOL_, COMPLEX64, COMPLEX128, F16, F32, F64, I64, PART, ScalarType, widens
-from lend.runtime.elements import is_array, is_numpy_scalar, numpy_name, scalar_of
+from lend.runtime.elements import is_array, is_numpy_scalar, numpy_name
 
 FORMATS = {
     "bool_": "?7x",

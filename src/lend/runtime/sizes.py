@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from lend.diagnostics.errors import ShapeError
 from lend.language.dims import DimType, Size, SizeExpression, evaluate, size_text, symbols
-from lend.runtime.borrows import Lent, definition_of
+from lend.runtime.borrows import Lent
 
 
 def resolve_sizes(kernel: str, dims: tuple[DimType, ...], sizes: list[int], lent: list[Lent]) -> None:
@@ -73,7 +73,7 @@ def _check_solution(
 def _solve(size: Size, value: int, known: Mapping[DimType, int]) -> int | None:
     """The one value of the missing name that could make `size` equal `value`; None if there may be several. To be checked."""
     if isinstance(size, DimType):
-        return value if (inner := definition_of(size)) is None else _solve(inner, value, known)
+        return value if (inner := size.equals) is None else _solve(inner, value, known)
     if not isinstance(size, SizeExpression):
         return None
     in_left = any(dim not in known for dim in symbols(size.left))
@@ -104,7 +104,7 @@ def _unknown(kernel: str, dim: DimType, waiting: list[tuple[Lent, int, Size]]) -
 
 
 def _definition(size: Size) -> str:
-    if isinstance(size, DimType) and (inner := definition_of(size)) is not None:
+    if isinstance(size, DimType) and (inner := size.equals) is not None:
         return f"{size.__name__} = {size_text(inner)}"
     return size_text(size)
 

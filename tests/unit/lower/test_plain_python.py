@@ -16,7 +16,7 @@ from tree_builder import TreeBuilder, saxpy
 
 from lend.ir.typed import Extent, Reduction, Unchecked
 from lend.ir.verify import verify_kernel
-from lend.language.structs import numpy_dtype
+from lend.language.dtypes import numpy_dtype
 from lend.language.types import BF16, BOOL_, COMPLEX64, F16, F32, F64, I8, I32, I64, INDEX, StructType
 from lend.lower import plain_syntax
 from lend.lower.plain_python import plain_function

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from lend.diagnostics.errors import ArgumentError, BorrowError, ShapeError
 from lend.language import dims as ready
 from lend.language.dims import K, M, N
+from lend.language.dtypes import scalar_of
 from lend.language.signature import (
     NO_DEFAULT,
     ArrayKind,
@@ -51,7 +52,7 @@ from lend.language.types import (
     widens,
 )
 from lend.runtime.arguments import Binder
-from lend.runtime.elements import dtype_of, scalar_of
+from lend.runtime.elements import dtype_of
 
 T = TypeVar("T")
 REF, MUT, OUT = Borrow.REF, Borrow.MUT, Borrow.OUT
