@@ -50,7 +50,7 @@ class Binary:
 
 @dataclass(frozen=True, eq=False)
 class Compare:
-    """`first ops[0] rest[0] ops[1] rest[1] …`; each op is one of `== != < <= > >= is is-not`."""
+    """`first ops[0] rest[0] ops[1] rest[1] …`; each op is one of `== != < <= > >= is is not`."""
 
     span: Span
     first: Expr

@@ -122,7 +122,7 @@ def test_expressions(load: Load) -> None:
         "x is None",
     ) == [
         ("ExprStmt", ("Binary", "+", ("Unary", "-", "x"), ("Binary", "*", ("Unary", "~", "y"), ("Unary", "not", "z")))),
-        ("ExprStmt", ("Compare", "x", ["<", "<=", "is-not", "!="], ["y", "z", "None", "i"])),
+        ("ExprStmt", ("Compare", "x", ["<", "<=", "is not", "!="], ["y", "z", "None", "i"])),
         ("ExprStmt", ("BoolOp", "or", [("BoolOp", "and", ["x", "y", "z"]), "i"])),
         ("ExprStmt", ("Conditional", "y", "x", "z")),
         (

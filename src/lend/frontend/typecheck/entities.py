@@ -78,12 +78,14 @@ class TupleOf:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function to inline: from Python (`captured`) or written inside the kernel (`outer` are the names it sees)."""
+    """A function to inline: from Python (`captured`) or written inside another (`outer`, whose names it sees as they are when it is
+    called; `defaults` were evaluated where it is written)."""
 
     function: syntax.Function
     captured: Captured
-    outer: Mapping[str, Entity] | None = None
+    outer: Frame | None = None
     identity: Any = None
+    defaults: Mapping[str, Entity] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,7 @@ class Frame:
     captured: Captured
     names: dict[str, Entity]
     local_names: frozenset[str]
-    outer: Mapping[str, Entity] | None = None
+    outer: Frame | None = None
     sizes: dict[Any, Number | Scalar] = field(default_factory=dict[Any, "Number | Scalar"])
     calls: tuple[Span, ...] = ()
     identity: Any = None

@@ -82,15 +82,16 @@ class Expressions(Arrays):
             case syntax.Tuple():
                 return TupleOf(tuple(self.settle(self.check(item)) for item in expression.items))
             case syntax.Lambda():
-                return Function(expression.function, self.frame.captured, self.visible())
+                return self.nested(expression.function)
 
     def call(self, expression: syntax.Call) -> Entity:
         """A call (defined in `calls.py`)."""
         raise NotImplementedError
 
-    def visible(self) -> dict[str, Entity]:
-        """The names a function written here can see."""
-        return {**(self.frame.outer or {}), **self.names}
+    def nested(self, function: syntax.Function) -> Function:
+        """A function written here: it sees the names of this one, and its defaults are evaluated now."""
+        defaults = {p.name: self.settle(self.check(p.default)) for p in function.parameters if p.default is not None}
+        return Function(function, self.frame.captured, self.frame, None, defaults)
 
     def literal(self, value: Any) -> Entity:
         """A literal."""
@@ -109,8 +110,18 @@ class Expressions(Arrays):
         entity = frame.names.get(name)
         if entity is None and name in frame.local_names:
             entity = Missing((), "read before it is assigned")
-        if entity is None and frame.outer is not None:
-            entity = frame.outer.get(name)
+        outer = frame.outer
+        while entity is None and outer is not None:
+            entity = outer.names.get(name, Missing((), "read before it is assigned") if name in outer.local_names else None)
+            if entity is not None and not any(outer is f for f in self.frames) and self.at_run_time(entity):
+                self.refuse(
+                    "L0202",
+                    f"`{name}` is gone: the function that it belongs to has returned",
+                    span,
+                    f"read after `{outer.name}` returned",
+                    fix="pass it as an argument",
+                )
+            outer = outer.outer
         if entity is not None:
             return self.readable(entity, name, span)
         found, value = frame.captured.resolve(name)
@@ -126,10 +137,20 @@ class Expressions(Arrays):
         self.depend(frame.captured.resolve, name, value)
         return self.entity_of(value, name, span)
 
+    def at_run_time(self, entity: Entity) -> bool:
+        """Whether an entity has run-time parts."""
+        if isinstance(entity, TupleOf | Record):
+            return any(map(self.at_run_time, entity.items))
+        return isinstance(entity, Scalar | Array | Element | Reducing)
+
     def spelling(self, name: str) -> str | None:
         """A name that is meant, perhaps."""
         frame = self.frame
-        known = [*frame.names, *(frame.outer or {}), *frame.captured.closure, *frame.captured.globals]
+        known = [*frame.names, *frame.captured.closure, *frame.captured.globals]
+        outer = frame.outer
+        while outer is not None:
+            known += outer.names
+            outer = outer.outer
         near = difflib.get_close_matches(name, [n for n in known if not n.startswith(("#", "_"))], 1)
         return f"did you mean `{near[0]}`?" if near else None
 
@@ -202,7 +223,7 @@ class Expressions(Arrays):
                 "L0220",
                 f"`{name}` is a Python {kind}",
                 span,
-                f"kernels do not know {kind}s",
+                f"kernels have no {kind}s",
                 fix="capture a tuple, or pass an array as a parameter",
             )
         return Python(value)
@@ -263,7 +284,13 @@ class Expressions(Arrays):
             return Method(base, "conjugate")
         if name in ("real", "imag"):
             return self.part(base, name, span)
-        self.refuse("L0215", f"numbers in kernels have no attribute `{name}`", span, "they have `real`, `imag` and `conjugate()`")
+        self.refuse(
+            "L0215",
+            f"numbers in kernels have no attribute `{name}`",
+            span,
+            "they have `real`, `imag` and `conjugate()`",
+            fix="write the type as a function: `f32(...)`" if name == "astype" else None,
+        )
 
     def part(self, base: Number | Scalar, name: str, span: Span) -> Entity:
         """The real or imaginary part."""

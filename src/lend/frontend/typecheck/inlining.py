@@ -143,6 +143,8 @@ class Inlining(KnownFunctions):
 
     def default(self, function: Function, parameter: syntax.Parameter, span: Span, declared: tuple[Label, ...]) -> Entity:
         """A parameter's default value."""
+        if function.defaults is not None and parameter.name in function.defaults:
+            return function.defaults[parameter.name]
         known = function.captured.defaults if function.outer is None else {}
         if parameter.default is None and parameter.name not in known:
             self.refuse(
@@ -170,37 +172,40 @@ class Inlining(KnownFunctions):
         if isinstance(kind, ScalarKind) and isinstance(kind.element, ScalarType):
             return Scalar(self.convert(entity, kind.element, span, what))
         if isinstance(kind, ComptimeKind) and isinstance(entity, Scalar | Array):
-            self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
+            self.refuse(
+                "L0212", f"{what} must be known when the kernel is compiled", self.where(entity, span), "known at run time only"
+            )
         if isinstance(kind, ArrayKind):
             self.check_borrow(kind, entity, what, span)
         return entity
 
     def check_borrow(self, kind: ArrayKind, entity: Entity, what: str, span: Span) -> None:
         """Refuse an array argument that does not fit the annotation of a parameter."""
+        at = self.where(entity, span)
         if not isinstance(entity, Array):
-            self.refuse("L0219", f"{what} is an array, not {self.describe(entity)}", span, f"this is {self.describe(entity)}")
+            self.refuse("L0219", f"{what} is an array, not {self.describe(entity)}", at, f"this is {self.describe(entity)}")
         type = entity.value.array
         if isinstance(kind.element, ScalarType | StructType) and kind.element is not type.element:
             self.refuse(
                 "L0219",
                 f"{what} is an array of `{kind.element}`, not of `{type.element}`",
-                span,
+                at,
                 f"`{entity.name}` holds `{type.element}`",
             )
         if len(kind.sizes) != type.dimensions:
             self.refuse(
                 "L0219",
                 f"{what} has {len(kind.sizes)} dimension{'s' if len(kind.sizes) > 1 else ''}, and `{entity.name}` has {type.dimensions}",
-                span,
+                at,
                 "passed here",
             )
         if kind.borrow.writable and not type.borrow.writable:
             self.refuse(
                 "L0218",
                 f"{what} is borrowed as `{kind.borrow.value}`, but `{entity.name}` is a `Ref` here",
-                span,
+                at,
                 f"`{entity.name}` is read only",
-                fix=f"borrow it as `Mut` in the signature: `{entity.name}: Mut[...]`",
+                fix=self.borrow_advice(entity),
             )
 
     def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:

@@ -81,7 +81,7 @@ class KernelCalls(ParallelLoops):
         if isinstance(holds, Number):
             if not holds.value:
                 self.refuse(
-                    "L0406", f"the contract `{text}` of `{self.frame.name}` does not hold", self.frame.calls[-1], "in this call"
+                    "L0406", f"the contract `{text}` of `{self.frame.name}` does not hold", self.frame.calls[-1], "called here"
                 )
             return
         self.emit(typed.Require(contract.span, holds.value, self.site("contract", contract.span, text=text)))
@@ -116,7 +116,12 @@ class KernelCalls(ParallelLoops):
                         entity = Scalar(self.materialise(entity, span))
                 case ComptimeKind():
                     if isinstance(entity, Scalar | Array):
-                        self.refuse("L0212", f"{what} must be known when the kernel is compiled", span, "known at run time only")
+                        self.refuse(
+                            "L0212",
+                            f"{what} must be known when the kernel is compiled",
+                            self.where(entity, span),
+                            "known at run time only",
+                        )
                 case ArrayKind():
                     self.judge_array(spec.kind, entity, what, span, sizes, later)
                 case TupleKind():
@@ -145,7 +150,7 @@ class KernelCalls(ParallelLoops):
         assert isinstance(entity, Array)
         for dimension, (size, actual) in enumerate(zip(kind.sizes, entity.shape, strict=True)):
             if isinstance(size, DimType) and size.equals is None and size not in sizes:
-                sizes[size] = actual if isinstance(actual, Scalar) else Scalar(self.materialise(actual, span, INDEX))
+                sizes[size] = actual if isinstance(actual, Scalar) else Number(actual.value, INDEX)
             else:
                 later.append((size, actual, f"{what} must have the size `{size_text(size)}` in dimension {dimension}"))
 
@@ -165,10 +170,14 @@ class KernelCalls(ParallelLoops):
         equal = self.truth(self.operate("==", wanted, actual, span), span)
         if isinstance(equal, Number):
             if not equal.value:
-                self.refuse("L0219", f"{what}", span, f"it is {self.describe(actual)}")
+                self.refuse("L0219", what, span, f"it has {self.size_text(actual)}, not {self.size_text(wanted)}")
             return
         left, right = (self.to_index(e, span, "a size") for e in (actual, wanted))
         self.emit(typed.Require(span, equal.value, self.site("shape", span, text=what), left, right))
+
+    def size_text(self, size: Number | Scalar) -> str:
+        """A size in words."""
+        return str(size.value) if isinstance(size, Number) else "another"
 
     def judge_aliases(self, signature: Signature, entities: dict[str, Entity], span: Span) -> None:
         """No `Mut` or `Out` argument may overlap another argument."""

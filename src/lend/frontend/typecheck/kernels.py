@@ -7,7 +7,7 @@ Invariants: the result is a typed kernel, or diagnostics and no kernel.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
@@ -34,6 +34,7 @@ from lend.frontend.typecheck.kernel_calls import KernelCalls
 from lend.frontend.typecheck.prune import prune
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Parameter, Value
+from lend.language.annotations import kind_text
 from lend.language.dims import size_text
 from lend.language.intrinsics import DeviceFunction
 from lend.language.signature import (
@@ -49,7 +50,7 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.types import BOOL_, INDEX, ArrayType, ScalarType, StructType
+from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, ScalarType, StructType
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,9 @@ class KernelChecker(KernelCalls):
         super().__init__(unit)
         self.tree = tree
         self.signature = signature
+        for spec in signature.parameters:
+            if isinstance(spec.kind, ArrayKind):
+                self.writable_as[spec.name] = kind_text(replace(spec.kind, borrow=Borrow.MUT))
         self.typevars = typevars
         self.parameters: list[Parameter] = []
         names: dict[str, Entity] = {}
@@ -218,10 +222,4 @@ class KernelChecker(KernelCalls):
             case Conflict() | Poison() | Missing():
                 raise Refused
             case _:
-                self.refuse(
-                    "L0229",
-                    f"a kernel cannot return {self.describe(entity)}",
-                    span,
-                    "returned by this kernel",
-                    fix="return numbers, arrays, records and tuples of them",
-                )
+                self.refuse_result(entity, span)

@@ -70,7 +70,7 @@ class KnownFunctions(Expressions):
                         "L0224",
                         f"`{name}` needs at least two values",
                         span,
-                        f"{len(arguments)} given",
+                        f"{len(arguments)} value{'s' if len(arguments) != 1 else ''} given",
                         fix=f"write `{entry.op}(a, b)`",
                     )
                 return self.extremum(entry.op, arguments, span)
@@ -87,7 +87,7 @@ class KnownFunctions(Expressions):
                 "L0224",
                 f"`{name}` takes {wanted} argument{'s' if allowed != (1,) else ''}, not {len(arguments)}",
                 span,
-                f"{len(arguments)} given",
+                f"{len(arguments)} argument{'s' if len(arguments) != 1 else ''} given",
             )
 
     def call_library(self, entry: Library, name: str, arguments: list[Entity], span: Span) -> Entity:
@@ -98,7 +98,7 @@ class KnownFunctions(Expressions):
             for number in numbers:
                 type = self.scalar_type(number)
                 if (type is not None and not type.is_integer) or (type is None and not isinstance(self.sample(number), int)):
-                    self.refuse("L0207", f"`{name}` takes integers", span, f"this is {self.describe(number)}")
+                    self.refuse("L0207", f"`{name}` takes integers", self.where(number, span), f"this is {self.describe(number)}")
         elif entry.python is library.sign and (t := self.scalar_type(numbers[0])) is not None and t.kind == "uint":
             return self.extremum("min", [numbers[0], Number(1, None)], span)
         elif entry.python in (library.degrees, library.radians, library.reciprocal):

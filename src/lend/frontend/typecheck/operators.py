@@ -162,11 +162,11 @@ class Operators(Merging):
         """`//` and `%`, which floor; integers have a fault site unless the divisor is a constant."""
         type = self.arithmetic_type(a, b, span, op)
         if type.kind == "complex":
-            self.refuse("L0209", f"`{op}` of complex numbers", span, "Python refuses this too")
+            self.refuse("L0209", f"`{op}` of complex numbers", span, "Python has no such operation either")
         site = None
         if type.is_integer:
             if isinstance(b, Number) and b.value == 0:
-                self.refuse("L0210", "integer division by zero", span, "the divisor is `0`")
+                self.refuse("L0210", "integer division by zero", self.where(b, span), "the divisor")
             site = None if isinstance(b, Number) else self.site("division", span)
         left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span, site))
@@ -205,7 +205,7 @@ class Operators(Merging):
                 f"`{op}` of {shown(type)} values",
                 span,
                 "bit operations are of integers and bools",
-                fix="write `i64(...)` around the value, or `and` and `or` between conditions",
+                fix="write `i64(...)` around each float value, or `and` and `or` between conditions",
             )
         left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span))
@@ -397,8 +397,8 @@ class Operators(Merging):
             self.refuse(
                 "L0205",
                 f"{shown(type)} cannot become `f64` without a cast ({what})",
-                span,
+                self.where(entity, span),
                 f"this is {shown(type)}",
-                fix="write `f64(...)` around it: it may round",
+                fix=f"write `f64({self.quoted(entity, span)})`: it may round",
             )
         return F64

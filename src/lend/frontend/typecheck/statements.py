@@ -10,6 +10,8 @@ into the other branch.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import always_leaves, assigned_names, may_leave
 from lend.frontend.typecheck.emitter import Refused
@@ -20,6 +22,7 @@ from lend.frontend.typecheck.entities import (
     Entity,
     Frame,
     Function,
+    Method,
     Missing,
     Number,
     Poison,
@@ -122,7 +125,7 @@ class Statements(Reductions):
             case syntax.Assert():
                 self.refuse(
                     "L0405",
-                    "an assert that is not a contract",
+                    "an `assert` that is not a contract",
                     statement.span,
                     "contracts stand at the top of a kernel, before the first loop",
                     fix="move it to the top if it speaks of sizes and scalar parameters; else test it before the call",
@@ -130,7 +133,7 @@ class Statements(Reductions):
             case syntax.With():
                 self.with_statement(statement)
             case syntax.FunctionDef():
-                self.names[statement.function.name] = Function(statement.function, self.frame.captured, self.visible())
+                self.names[statement.function.name] = self.nested(statement.function)
 
     def for_statement(self, statement: syntax.For) -> None:
         """A `for` (defined in `loops.py`)."""
@@ -171,7 +174,7 @@ class Statements(Reductions):
     def unpack(self, value: Entity, count: int, span: Span) -> tuple[Entity, ...]:
         """The parts of a tuple for so many targets."""
         if not isinstance(value, TupleOf):
-            self.refuse("L0219", f"{self.describe(value)} cannot be unpacked", span, f"{count} names, one value")
+            self.refuse("L0219", f"{self.describe(value)} cannot be unpacked into {count} names", span, f"{count} names here")
         if len(value.items) != count:
             self.refuse(
                 "L0219", f"a tuple of {len(value.items)} values is unpacked into {count} names", span, f"{count} names here"
@@ -187,7 +190,7 @@ class Statements(Reductions):
             value.value.name = target.id
         if isinstance(value, Array) and value.value.name is None:
             value.value.name = target.id
-        if isinstance(value, Array) and value.name.startswith("lend."):
+        if isinstance(value, Array) and not value.name.isidentifier():  # it had no name yet
             value = Array(value.value, target.id, value.shape, value.base, value.may)
         self.names[target.id] = value
 
@@ -366,8 +369,21 @@ class Statements(Reductions):
                 fix="write `continue` to end this iteration, or reduce into a scalar and return that after the loop",
             )
         value = self.settle(self.check(statement.value)) if statement.value is not None else Python(None)
+        function = isinstance(value, Function | Method) or (isinstance(value, Python) and value.object is not None)
+        if function and len(self.frames) == 1 and statement.value is not None:
+            self.refuse_result(value, statement.value.span)
         self.names["#result"] = value
         self.names["#return"] = Number(True, BOOL_)
+
+    def refuse_result(self, value: Entity, span: Span) -> NoReturn:
+        """A kernel returns something that does not leave a kernel."""
+        self.refuse(
+            "L0229",
+            f"a kernel cannot return {self.describe(value)}",
+            span,
+            "returned here",
+            fix="return numbers, arrays, records and tuples of them",
+        )
 
     def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
         """Check a function's body in a frame of its own: its result and its operations."""

@@ -47,8 +47,10 @@ def type_name(type: ScalarType) -> str:
 
 def object_text(value: object) -> str:
     """A Python object in messages, without the place in memory that `repr` would show."""
-    if value is None or isinstance(value, str):
-        return f"`{value!r}`"
+    if value is None:
+        return "`None`"
+    if isinstance(value, str):
+        return f"the string `{value!r}`"
     name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if isinstance(value, types.ModuleType):
         return f"the module `{name}`"
