@@ -4,8 +4,8 @@ Does: join types, convert values where nothing is lost, refuse with the cast to 
 Does not: know operators.
 Invariants: what `convert` accepts loses nothing, literals aside, which must fit.
 
-The table: an integer literal joins with any number, a float literal with any float (and with an integer to f64); two types join if
-one of them holds every value of the other (`language.types.widens`).
+The table: an integer literal joins with any number, a float literal with any float (and with an integer to f64); two types join
+if one of them holds every value of the other (`language.types.widens`).
 """
 
 from __future__ import annotations

@@ -119,6 +119,7 @@ class Missing:
 
     assigned: tuple[Span, ...] = ()
     why: str = "not assigned on every path to here"
+    fix: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,7 @@ class Conflict:
 
     why: str
     fix: str | None = None
+    paths: tuple[tuple[Span, str], ...] = ()  # where each value is computed, and what it is
 
 
 @dataclass(frozen=True, eq=False)

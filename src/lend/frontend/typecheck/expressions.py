@@ -1,8 +1,8 @@
 """Expressions: names, captured Python values, operators with control flow, conditional expressions.
 
 Does: the entity of each kind of expression but calls.  Does not: statements.
-Invariants: an operand is evaluated once, left to right; the right side of `and`/`or` and the arms of a conditional expression only when
-Python would evaluate them.
+Invariants: an operand is evaluated once, left to right; the right side of `and`/`or` and the arms of a conditional expression
+only when Python would evaluate them.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
 from lend.language.structs import struct_type
 from lend.language.types import BOOL_, PART, ScalarType, StructType
+
+_LOCAL = "assign it first: a name that is assigned anywhere in a function is the function's own"
 
 
 class Expressions(Arrays):
@@ -109,7 +111,7 @@ class Expressions(Arrays):
         frame = self.frame
         entity = frame.names.get(name)
         if entity is None and name in frame.local_names:
-            entity = Missing((), "read before it is assigned")
+            entity = Missing((), "read before it is assigned", _LOCAL)
         outer = frame.outer
         while entity is None and outer is not None:
             entity = outer.names.get(name, Missing((), "read before it is assigned") if name in outer.local_names else None)
@@ -166,14 +168,12 @@ class Expressions(Arrays):
                 raise Refused
             case Missing():
                 labels = tuple(Label(s, "assigned here") for s in dict.fromkeys(entity.assigned))
-                fix = (
-                    f"give `{name}` a value before the branch or loop"
-                    if labels or entity.why.startswith("not assigned")
-                    else None
-                )
+                fix = entity.fix or f"give `{name}` a value before the branch or loop"
                 self.refuse("L0202", f"`{name}` is {entity.why}", span, f"`{name}` is read here", labels=labels, fix=fix)
             case Conflict():
-                self.refuse("L0203", f"`{name}` has no single type: {entity.why}", span, f"`{name}` is read here", fix=entity.fix)
+                labels = tuple(Label(s, text) for s, text in entity.paths)
+                message = f"`{name}` has no single type: {entity.why}"
+                self.refuse("L0203", message, span, f"`{name}` is read here", labels=labels, fix=entity.fix)
             case Reducing():
                 self.refuse_reduction_read(entity, span)
             case _:
@@ -305,7 +305,7 @@ class Expressions(Arrays):
     def python_attribute(self, base: Python, name: str, span: Span) -> Entity:
         """An attribute of a module or of another compile-time object."""
         object = base.object
-        if isinstance(object, ScalarType | StructType | DimType) or isinstance(object, np.ndarray):
+        if isinstance(object, ScalarType | StructType | DimType | np.ndarray):
             self.refuse("L0215", f"{object_text(object)} has no attribute `{name}` in kernels", span, "no such attribute")
         missing = _MISSING
         value = getattr(object, name, missing)
@@ -326,10 +326,8 @@ class Expressions(Arrays):
     def chain_from(self, left: Entity, rest: list[tuple[str, syntax.Expr]], span: Span) -> Entity:
         (op, operand), *more = rest
         right = self.settle(self.check(operand))
-        if op in ("is", "is not"):
-            first = self.compare_identity(op, left, right, span)
-        else:
-            first = self.operate(op, left, right, span)
+        identity = op in ("is", "is not")
+        first = self.compare_identity(op, left, right, span) if identity else self.operate(op, left, right, span)
         if not more:
             return first
         return self.both(self.truth(first, span), lambda: self.truth(self.chain_from(right, more, span), span), span)
@@ -385,7 +383,12 @@ class Expressions(Arrays):
         )
         if isinstance(result, Conflict):
             self.refuse(
-                "L0203", f"the two arms have no single type: {result.why}", expression.span, "in this expression", fix=result.fix
+                "L0203",
+                f"the two arms have no single type: {result.why}",
+                expression.span,
+                "this expression",
+                labels=tuple(Label(s, text) for s, text in result.paths),
+                fix=result.fix,
             )
         if isinstance(result, Poison | Missing):
             raise Refused

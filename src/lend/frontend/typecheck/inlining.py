@@ -27,6 +27,7 @@ from lend.frontend.typecheck.entities import (
     TupleOf,
 )
 from lend.frontend.typecheck.known_functions import KnownFunctions
+from lend.frontend.typecheck.wording import counted
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Value
 from lend.language.annotations import AnnotationRefused, parameter_kind
@@ -195,7 +196,7 @@ class Inlining(KnownFunctions):
         if len(kind.sizes) != type.dimensions:
             self.refuse(
                 "L0219",
-                f"{what} has {len(kind.sizes)} dimension{'s' if len(kind.sizes) > 1 else ''}, and `{entity.name}` has {type.dimensions}",
+                f"{what} has {counted(len(kind.sizes), 'dimension')}, and `{entity.name}` has {type.dimensions}",
                 at,
                 "passed here",
             )

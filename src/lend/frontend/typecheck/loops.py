@@ -33,6 +33,9 @@ MAX_ATTEMPTS = 12
 MAX_UNROLLED = 4096
 
 
+_AFTER = "keep it in another variable, assigned before the loop and inside it"
+
+
 class Loops(Statements):
     """Typing of sequential and unrolled loops."""
 
@@ -112,7 +115,7 @@ class Loops(Statements):
         return out
 
     def assume_disjoint(self, before: dict[str, Entity], inside: dict[str, Entity]) -> set[tuple[str, str]]:
-        """Carried arrays that are disjoint before the loop are taken to be disjoint inside; the pairs are given to be verified."""
+        """Carried arrays that are disjoint before the loop are taken to be disjoint inside; gives the pairs, to be verified."""
         pairs: set[tuple[str, str]] = set()
         arrays = [name for name, e in inside.items() if isinstance(e, Array) and isinstance(before.get(name), Array)]
         for a in arrays:
@@ -218,7 +221,7 @@ class Loops(Statements):
                 "L0403",
                 f"{len(values)} iterations would be unrolled",
                 call.span,
-                f"at most {MAX_UNROLLED} are",
+                f"at most {MAX_UNROLLED} are unrolled",
                 fix="write `range(...)`",
             )
         return [Number(value, None) for value in values]
@@ -306,7 +309,7 @@ class Loops(Statements):
 
         self.settle_loop(statement.body, span, attempt)
         if name not in assigned_names(statement.body) or isinstance(self.names.get(name), Missing):
-            self.names[name] = Missing((statement.target.span,), "assigned inside a loop only, which may not run")
+            self.names[name] = Missing((statement.target.span,), "the index of a loop, and has no value after it", _AFTER)
 
     def try_sequential(
         self,
@@ -363,13 +366,17 @@ class Loops(Statements):
         """Bounds and step of a range; a site where the step may be zero."""
         if len(arguments) == 1:
             arguments = [Number(0, None), arguments[0]]
+        for argument in arguments:
+            if isinstance(argument, Array):
+                at, size = self.where(argument, span), f"len({argument.name})"
+                self.refuse("L0207", f"{what} must be an integer, not an array", at, "this is an array", fix=f"write `{size}`")
         values = [self.to_index(argument, span, what) for argument in arguments]
         site = None
         if len(values) == 3:
             step = arguments[2]
             if isinstance(step, Number):
                 if step.value == 0:
-                    self.refuse("L0210", "the step is zero", span, "a range needs a step other than 0")
+                    self.refuse("L0210", "the step is zero", self.where(step, span), "a step other than 0 is needed")
             else:
                 site = self.site("step", span)
         else:

@@ -8,7 +8,7 @@ Invariants: a form says all that the code after the merge may know; `conform` em
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lend.diagnostics.spans import Span
@@ -27,7 +27,7 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.wording import cast_hint, shown
+from lend.frontend.typecheck.wording import cast_hint, counted, shown
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language import arithmetic
@@ -157,11 +157,8 @@ class Merging(Conversions):
                 joined = self.join_literal(literal, strong.type)
                 unfit = next((v for v in weak.literals if joined is not None and not self.fits(v, joined)), None)
                 if joined is None or unfit is not None:
-                    return Gone(
-                        Conflict(
-                            f"it is the literal `{literal if unfit is None else unfit}` on one path and {shown(strong.type)} on another"
-                        )
-                    )
+                    shown_literal = shown(None, literal if unfit is None else unfit)
+                    return Gone(Conflict(f"it is {shown_literal} on one path and {shown(strong.type)} on another"))
                 return Strong(joined)
             case Strong(), Strong():
                 joined = join_types(a.type, b.type)
@@ -176,7 +173,7 @@ class Merging(Conversions):
             case Reduced(), Reduced() if a.entity.name == b.entity.name:
                 return Reduced(a.entity, self.join_forms(a.current, b.current))
             case _:
-                return Gone(Conflict("it is one kind of thing on one path and another kind on another"))
+                return Gone(Conflict(f"it is {form_text(a)} on one path and {form_text(b)} on another"))
 
     def loosen(self, form: Form) -> Form:
         """A compile-time number or tuple as a run-time form."""
@@ -197,7 +194,7 @@ class Merging(Conversions):
     def join_arrays(self, a: Lent, b: Lent) -> Form:
         x, y = a.type, b.type
         if x.element is not y.element or x.dimensions != y.dimensions:
-            return Gone(Conflict("it is one array on one path and an array of another type on another"))
+            return Gone(Conflict(f"it is {form_text(a)} on one path and {form_text(b)} on another"))
         borrow = x.borrow if x.borrow is y.borrow or not x.borrow.writable else y.borrow
         if x.borrow.writable and y.borrow.writable:
             borrow = x.borrow
@@ -342,6 +339,8 @@ class Merging(Conversions):
                 joined = self.returned_form(returned, or_nothing=True)
             else:
                 joined = self.join_forms(*forms)
+            if isinstance(joined, Gone) and isinstance(joined.entity, Conflict) and not {a, b} & {joined.entity}:
+                joined = Gone(self.told_apart(joined.entity, a, b))
             for entity, operations, out in ((a, regions[0], yields[0]), (b, regions[1], yields[1])):
                 with self.into(operations):
                     self.conform(entity, joined, span, out)
@@ -364,6 +363,11 @@ class Merging(Conversions):
             )
         self.operations.extend(sizes)
         return result
+
+    def told_apart(self, conflict: Conflict, a: Entity, b: Entity) -> Conflict:
+        """A conflict with the places of the two values."""
+        places = [(self.span_of(entity), f"this is {self.describe(entity)}") for entity in (a, b)]
+        return replace(conflict, paths=tuple((span, text) for span, text in places if span is not None))
 
     def partly_assigned(self, name: str, a: Entity, b: Entity) -> Entity:
         """What a name is that only one branch assigns."""
@@ -396,6 +400,21 @@ class Merging(Conversions):
                     for p in paths
                 ):
                     self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
+
+
+def form_text(form: Form) -> str:
+    """What values of a form are, in words."""
+    match form:
+        case Strong():
+            return shown(form.type)
+        case Weak():
+            return "a literal"
+        case Parts():
+            return f"a `{form.type}`" if form.type is not None else f"a tuple of {counted(len(form.items), 'value')}"
+        case Lent():
+            return f"an array of `{form.type.element}` with {counted(form.type.dimensions, 'dimension')}"
+        case _:
+            return "something else"
 
 
 def same_fixed(a: Entity, b: Entity) -> bool:

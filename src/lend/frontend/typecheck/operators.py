@@ -272,9 +272,8 @@ class Operators(Merging):
     def absolute(self, operand: Entity, span: Span) -> Entity:
         """`abs`: of a complex number its modulus."""
         a = self.number(operand, span, "the argument of `abs`")
-        if isinstance(a, Number):
-            if a.type is None or a.type is BOOL_:
-                return Number(abs(a.value), None)
+        if isinstance(a, Number) and (a.type is None or a.type is BOOL_):
+            return Number(abs(a.value), None)
         type = self.scalar_type(a)
         if type is not None and (type is BOOL_ or type.kind == "uint"):
             return a

@@ -7,6 +7,8 @@ Invariants: nothing but reductions leaves an iteration; what is not host-level a
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import assigned_names
@@ -14,9 +16,12 @@ from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
 from lend.frontend.typecheck.merging import Form, Gone
+from lend.frontend.typecheck.wording import counted
 from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Reduction, Value
 from lend.language.types import BOOL_, INDEX
+
+_PRIVATE = "store it into an array, or reduce into a variable that has a value before the loop: `s += ...`"
 
 
 class ParallelLoops(Loops):
@@ -41,11 +46,11 @@ class ParallelLoops(Loops):
         for number in range(MAX_ATTEMPTS):
             mark, length = self.mark(), len(self.operations)
             ends, refused = self.try_parallel(statement, names, extents, variables, forms, before_loop)
-            after = {
-                name: self.widen(form, self.join_forms(form, self.form(ends[name].current)), number)
-                for name, form in forms.items()
-                if isinstance(ends[name], Reducing)
-            }
+            after: dict[str, Form] = {}
+            for name, form in forms.items():
+                end = ends[name]
+                if isinstance(end, Reducing):
+                    after[name] = self.widen(form, self.join_forms(form, self.form(end.current)), number)
             if refused or after == forms:
                 return
             bad = next((name for name, form in after.items() if isinstance(form, Gone)), None)
@@ -84,20 +89,15 @@ class ParallelLoops(Loops):
                 fix="write `for i, j in lend.grid(N, M):`",
             )
         if call.keywords or not 1 <= count <= 6:
-            self.refuse("L0224", f"`lend.grid` takes one to six extents, not {count}", call.span, "in this call")
-        if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
-            fix = None
-            if len(names) == 1 and count in (2, 3):
-                fix = "write `lend.grid((lower, upper))` for one index with bounds: each argument of `lend.grid` is a dimension of its own"
             self.refuse(
-                "L0403",
-                f"`lend.grid` has {count} extent{'s' if count > 1 else ''}, but there {'are' if len(names) > 1 else 'is'} {len(names)} "
-                f"{'indices' if len(names) > 1 else 'index'}",
-                target.span,
-                f"{len(names)} {'indices' if len(names) > 1 else 'index'}",
-                labels=(Label(call.span, f"{count} extent{'s' if count > 1 else ''}"),),
-                fix=fix,
+                "L0224",
+                f"`lend.grid` takes one to six extents, not {count}",
+                call.span,
+                f"{count} extents",
+                fix="write the others as `for ... in range(...)` inside",
             )
+        if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
+            self.refuse_grid_names(call, target, count, len(names))
         if len({name.id for name in names}) != len(names):
             self.refuse(
                 "L0403",
@@ -108,13 +108,31 @@ class ParallelLoops(Loops):
             )
         return names
 
+    def refuse_grid_names(self, call: syntax.Call, target: syntax.Expr, extents: int, names: int) -> NoReturn:
+        """Not one name for each extent."""
+        fix = "write one name for each extent"
+        if names == 1 and extents in (2, 3):
+            bounds = ", ".join(argument.span.text for argument in call.arguments)
+            fix = (
+                f"write `lend.grid(({bounds}))` for one index with bounds; each argument of `lend.grid` is a dimension of its own"
+            )
+        indices = counted(names, "index", "indices")
+        self.refuse(
+            "L0403",
+            f"`lend.grid` has {counted(extents, 'extent')}, but there {'are' if names > 1 else 'is'} {indices}",
+            target.span,
+            indices,
+            labels=(Label(call.span, counted(extents, "extent")),),
+            fix=fix,
+        )
+
     def grid_extents(self, call: syntax.Call) -> tuple[list[Extent], int | None]:
         """The box, and a site if a step may be zero."""
         extents: list[Extent] = []
         site = None
         for argument in call.arguments:
             entity = self.check(argument)
-            parts = list(entity.items) if isinstance(entity, TupleOf) else [entity]
+            parts: list[Entity] = list(entity.items) if isinstance(entity, TupleOf) else [entity]
             if not 1 <= len(parts) <= 3:
                 self.refuse(
                     "L0224",
@@ -185,6 +203,6 @@ class ParallelLoops(Loops):
         )
         for name in (assigned_names(statement.body) | {n.id for n in names}) - set(variables):
             where = self.span_of(inner[name]) if name in inner else None
-            self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop")
+            self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop", _PRIVATE)
         self.names.update(reduced)
         return ends, refused

@@ -7,16 +7,21 @@ Invariants: inside its loop a reduction variable is a `Reducing`, whose `current
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import targets, walk
 from lend.frontend.typecheck.calls import Calls
+from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Reducing, Scalar, TupleOf
+from lend.frontend.typecheck.wording import type_name
 from lend.ir import syntax
 from lend.ir.typed import Value
 from lend.language.types import BOOL_, ScalarType
 
+_WRITTEN = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}
 _REDUCING = {"+": "add", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 
 
@@ -29,6 +34,7 @@ class Reductions(Calls):
         """`s += e` inside the parallel loop that reduces s."""
         value = self.settle(self.check(statement.value))
         assert isinstance(variable.current, Scalar)
+        self.require_join(variable, variable.current, value, statement.span)
         new = self.operate(statement.op, variable.current, value, statement.span)
         assert isinstance(new, Scalar)
         self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
@@ -37,11 +43,26 @@ class Reductions(Calls):
         """`s = min(s, e)` inside the parallel loop that reduces s."""
         others = self.reduction_operands(variable.name, statement.value)
         if others is None:
-            self.refuse_reduction_write(variable, statement.span)
+            self.refuse_reduction_write(variable.name, variable.operator, variable.declared, statement.span)
         items = [self.settle(self.check(item)) for item in others]
+        for item in items:
+            self.require_join(variable, variable.current, item, statement.span)
         new = self.extremum(variable.operator, [variable.current, *items], statement.span)
         assert isinstance(new, Scalar | TupleOf)
         self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
+
+    def require_join(self, variable: Reducing, current: Entity, value: Entity, span: Span) -> None:
+        """Refuse a contribution whose type does not join with the variable's."""
+        if not isinstance(current, Number | Scalar) or not isinstance(value, Number | Scalar) or self.join(current, value):
+            return
+        start, type = self.describe(current), self.scalar_type(value) or literal_default(self.sample(value))
+        self.refuse(
+            "L0404",
+            f"the reduction of `{variable.name}` has no single type: it starts as {start} and takes {self.describe(value)}",
+            self.where(value, span),
+            f"this is {self.describe(value)}",
+            fix=f"give it a value of type `{type_name(type)}` before the loop: `{variable.name} = {type_name(type)}(...)`",
+        )
 
     def reduction_operands(self, name: str, value: syntax.Expr) -> list[syntax.Expr] | None:
         """The other arguments of `min(name, …)`; None if the expression is not of that form."""
@@ -50,19 +71,16 @@ class Reductions(Calls):
         others = [a for a in value.arguments if not (isinstance(a, syntax.Name) and a.id == name)]
         return others if len(others) == len(value.arguments) - 1 else None
 
-    def refuse_reduction_write(self, variable: Reducing, span: Span) -> None:
+    def refuse_reduction_write(self, name: str, operator: str, declared: Span, span: Span) -> NoReturn:
         """A reduction variable is changed in another way than by its operator."""
-        if variable.operator in ("min", "max"):
-            form = f"{variable.name} = {variable.operator}({variable.name}, ...)"
-        else:
-            form = f"{variable.name} { {'add': '+', 'mul': '*', 'and': '&', 'or': '|', 'xor': '^'}[variable.operator] }= ..."
+        form = f"{name} = {operator}({name}, ...)" if operator in ("min", "max") else f"{name} {_WRITTEN[operator]} ..."
         self.refuse(
             "L0404",
-            f"`{variable.name}` is reduced in this parallel loop and changed in another way too",
+            f"`{name}` is reduced in this parallel loop and changed in another way too",
             span,
             "changed here",
-            labels=(Label(variable.declared, "reduced here"),),
-            fix=f"only `{form}` may touch it inside the loop",
+            labels=(Label(declared, "reduced here"),),
+            fix=f"only `{form}` may change it inside the loop",
         )
 
     # ---------------------------------------------------------------------------------------------------- finding them
@@ -112,28 +130,31 @@ class Reductions(Calls):
         except Refused:
             return Poison()
 
-    def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> None:
+    def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> NoReturn:
         """A parallel loop assigns a host-level name other than by one reduction."""
+        if reduced is not None:
+            self.refuse_reduction_write(name, *reduced, statement.span)
+        fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
         if isinstance(statement, syntax.AugAssign) and statement.op == "-":
-            fix = f"add the negative: `{name} += -(...)`"
+            fix = f"add the negative: `{name} += {negated(statement.value)}`"
         elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Name):
-            fix = f"to keep the largest value write `{name} = max({name}, {statement.value.id})`, the smallest with `min`; for a value of one iteration use another name"
-        elif (
-            isinstance(statement, syntax.Assign)
-            and isinstance(statement.value, syntax.Binary)
-            and self.is_name(statement.value.left, name)
-        ):
-            op = statement.value.op
-            fix = f"write `{name} {op}= ...`" if op in _REDUCING else "reduce with one of `+= *= &= |= ^=`, `min` and `max`"
-        else:
-            fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
-        labels = (Label(reduced[1], f"`{name}` is reduced here"),) if reduced is not None else ()
+            best = f"`{name} = max({name}, {statement.value.id})`"
+            fix = (
+                f"to keep the largest value write {best}, the smallest with `min`; for a value of one iteration use another name"
+            )
+        elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Binary):
+            left, op, right = statement.value.left, statement.value.op, statement.value.right
+            if op == "-" and self.is_name(left, name):
+                fix = f"add the negative: `{name} += {negated(right)}`"
+            elif op in _REDUCING and self.is_name(left, name):
+                fix = f"write `{name} {op}= {right.span.text}`"
+            elif op in _REDUCING and self.is_name(right, name):
+                fix = f"write `{name} {op}= {left.span.text}`"
         self.refuse(
             "L0404",
             f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
             statement.span,
             "every iteration would write this one variable",
-            labels=labels,
             fix=fix,
         )
 
@@ -146,7 +167,11 @@ class Reductions(Calls):
         types: list[ScalarType] = [value.scalar for value in inits]
         if len(types) > 1 and operator not in ("min", "max"):
             self.refuse(
-                "L0404", f"the tuple `{name}` cannot be reduced by this operator", span, "tuples are reduced by `min` and `max`"
+                "L0404",
+                f"the tuple `{name}` cannot be reduced by this operator",
+                span,
+                "tuples are reduced by `min` and `max`",
+                fix=f"write `{name} = min({name}, ...)`",
             )
         if operator in ("and", "or", "xor") and any(not (t.is_integer or t is BOOL_) for t in types):
             self.refuse("L0404", f"`{name}` is `{types[0]}`, and bit operations are of integers and bools", span, "reduced here")
@@ -154,3 +179,10 @@ class Reductions(Calls):
             self.refuse(
                 "L0404", f"`{name}` is complex, and complex numbers have no order", span, "reduced here", fix="reduce `abs(...)`"
             )
+
+
+def negated(expression: syntax.Expr) -> str:
+    """The negative of an expression as the user would write it."""
+    text = expression.span.text
+    simple = isinstance(expression, syntax.Name | syntax.Literal | syntax.Call | syntax.Attribute | syntax.Subscript)
+    return f"-{text}" if simple else f"-({text})"

@@ -185,7 +185,7 @@ class Statements(Reductions):
         """`name = value`: the name now means that value."""
         old = self.names.get(target.id)
         if isinstance(old, Reducing):
-            self.refuse_reduction_write(old, target.span)
+            self.refuse_reduction_write(old.name, old.operator, old.declared, target.span)
         if isinstance(value, Scalar) and value.value.name is None:
             value.value.name = target.id
         if isinstance(value, Array) and value.value.name is None:

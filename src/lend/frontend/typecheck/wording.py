@@ -115,6 +115,11 @@ class Wording(Emitter):
         return Span(span.source, gap.line, gap.column + lead, gap.line, gap.column + lead + len(operator)), labels
 
 
+def counted(number: int, one: str, several: str | None = None) -> str:
+    """A number of things in words."""
+    return f"{number} {one if number == 1 else several or one + 's'}"
+
+
 def within(inner: Span, outer: Span) -> bool:
     """Whether one span lies in another."""
     return (
