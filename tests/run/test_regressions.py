@@ -98,3 +98,33 @@ def test_an_empty_array_that_numpy_cannot_hold():
         assert run(3).shape == (0, 3)
         with pytest.raises(lend.DeviceMemoryError):
             run(2**63 - 1)
+
+
+@lend.function
+def applied(f, q):
+    return f(q) + f(q)
+
+
+@lend.kernel
+def late(x: Ref[i64, N], y: Mut[i64, N]):
+    for i in lend.grid(N):
+        t = 0
+        q = 5
+        f = lambda v: v + t
+        g = lambda v, w=q: v * w + N
+        for k in range(4):
+            h = lambda v: v * k + t  # noqa: B023
+            t = f(t) + h(1)
+        q = x[i]
+        y[i] = t + f(1) + applied(g, q)
+
+
+def test_a_closure_sees_names_as_they_are_at_the_call_and_defaults_as_they_were():
+    x = np.arange(10)
+    for run in (late, late.py):
+        y = np.zeros(10, int)
+        run(x, y)
+        t = 0
+        for k in range(4):
+            t = 2 * t + k + t
+        assert y.tolist() == [t + 1 + t + 2 * (5 * v + 10) for v in x]
