@@ -32,6 +32,7 @@ define void @set_control(i32 %word) {
 
 REGIONS = """
 declare void @lend_parallel_for(ptr, ptr, i64, i64)
+declare i64 @pthread_self()
 
 ; env: ptr to i64 counts. Adds 1 to every position of the chunk.
 define void @count(ptr %env, i64 %begin, i64 %end) {
@@ -93,6 +94,23 @@ done:
   ret void
 }
 
+; The first position of the chunk becomes the thread, after a while.
+define void @who(ptr %env, i64 %begin, i64 %end) {
+entry:
+  %p = getelementptr i64, ptr %env, i64 %begin
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  store volatile i64 0, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, 500000
+  br i1 %more, label %loop, label %done
+done:
+  %me = call i64 @pthread_self()
+  store i64 %me, ptr %p
+  ret void
+}
+
 ; Halves a subnormal number once per position; env: ptr to f32.
 define void @halve(ptr %env, i64 %begin, i64 %end) {
 entry:
@@ -107,6 +125,34 @@ loop:
   %more = icmp slt i64 %next, %end
   br i1 %more, label %loop, label %done
 done:
+  ret void
+}
+
+; Position 1 waits for position 2 to begin (but not for ever), which then takes its time.
+define void @meet(ptr %env, i64 %begin, i64 %end) {
+entry:
+  %begun = getelementptr i64, ptr %env, i64 3
+  %p = getelementptr i64, ptr %env, i64 %begin
+  switch i64 %begin, label %done [ i64 1, label %await i64 2, label %late ]
+await:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %await ]
+  %seen = load atomic volatile i64, ptr %begun monotonic, align 8
+  %k.next = add i64 %k, 1
+  %there = icmp ne i64 %seen, 0
+  %enough = icmp sgt i64 %k.next, 100000000
+  %stop = or i1 %there, %enough
+  br i1 %stop, label %done, label %await
+late:
+  store atomic volatile i64 1, ptr %begun monotonic, align 8
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %late ], [ %next, %loop ]
+  store volatile i64 0, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, 3000000
+  br i1 %more, label %loop, label %done
+done:
+  store i64 1, ptr %p
   ret void
 }
 
@@ -201,6 +247,30 @@ def test_writes_of_one_launch_are_seen_by_the_next(run: Runner) -> None:
     for turn in range(300):
         run("count", counts, 1000, 10 + turn % 7)
     assert (counts == 300).all()
+
+
+@parallel
+def test_a_launch_returns_only_when_the_last_chunk_is_done(run: Runner, four_threads: Pool) -> None:
+    four_threads.configure(2)
+    for _ in range(5):
+        done = np.zeros(4, np.int64)
+        run("meet", done, 3, 1)
+        assert done.tolist() == [1, 1, 1, 1]
+
+
+@parallel
+def test_workers_that_sleep_take_part(run: Runner, four_threads: Pool) -> None:
+    for worth in (-1, 100_000):
+        four_threads.worth_ns = worth
+        for _ in range(20):  # on a busy machine, the caller may be done before anyone is awake
+            time.sleep(0.001)
+            threads = np.zeros(32, np.int64)
+            run("who", threads, 32, 1)
+            assert threads.all()
+            if len(set(threads.tolist())) > 1:
+                break
+        else:
+            raise AssertionError("no worker ever took part")
 
 
 @parallel
