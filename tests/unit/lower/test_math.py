@@ -101,6 +101,20 @@ def test_the_logarithm_of_f32_is_within_1_ulp(default: Loops) -> None:
     np.testing.assert_array_equal(edge, np.array([-np.inf, -np.inf, np.nan, np.inf, np.nan, np.nan, 0.0], np.float32))
 
 
+@pytest.mark.parametrize("type", [F32, F64], ids=str)
+def test_fast_keeps_infinities_and_nans(strict: Loops, type: ScalarType) -> None:
+    fast = add_real_functions(Loops("fast"))
+    a = float_values(type)
+    pairs = pair_up(a, a)
+    for name in (*UNARY, *BINARY):
+        arguments = pairs if name in BINARY else (a,)
+        got, want = fast.run(f"{name}.{type}", *arguments), strict.run(f"{name}.{type}", *arguments)
+        normal = np.abs(want) >= np.finfo(DTYPES[type]).smallest_normal
+        assert (np.isnan(got) == np.isnan(want)).all(), name
+        assert (np.isinf(got) == np.isinf(want)).all(), name
+        assert np.allclose(got[normal & np.isfinite(want)], want[normal & np.isfinite(want)], rtol=1e-6, atol=0), name
+
+
 def test_default_calls_the_vector_library_and_strict_does_not(default: Loops, strict: Loops) -> None:
     if not any("_ZGV" in line for line in default.compiled.llvm.splitlines()):
         pytest.skip("no vector library here")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lend.targets.cpu.emit import CompiledModule, compile_module, load_object
 from lend.targets.cpu.machine import Machine, host, named
+from lend.targets.cpu.object_symbols import read_symbols
 from lend.targets.cpu.threads import PARALLEL_FOR, pool
 
 
@@ -26,11 +27,17 @@ class Target:
 
     def compile(self, ir: str) -> CompiledModule:
         """Compile and load a module; its regions run on the process's thread pool."""
-        return compile_module(ir, machine=self.machine, symbols={PARALLEL_FOR: pool().address})
+        return compile_module(ir, machine=self.machine, symbols=_symbols(f"@{PARALLEL_FOR}(" in ir))
 
     def load(self, object_code: bytes, bitcode: bytes | None = None) -> CompiledModule:
         """Load what `compile(…).object_code()` gave."""
-        return load_object(object_code, machine=self.machine, symbols={PARALLEL_FOR: pool().address}, bitcode=bitcode)
+        symbols = _symbols(PARALLEL_FOR in read_symbols(object_code).undefined)
+        return load_object(object_code, machine=self.machine, symbols=symbols, bitcode=bitcode)
+
+
+def _symbols(parallel: bool) -> dict[str, int]:
+    """Our own functions that the code calls; the pool is made only for code that is parallel."""
+    return {PARALLEL_FOR: pool().address} if parallel else {}
 
 
 def cpu(processor: str | None = None) -> Target:
