@@ -3,6 +3,8 @@
 The public names, nothing else. See the README for a first kernel and `docs/language.md` for the language.
 """
 
+from typing import TYPE_CHECKING
+
 from lend import dims
 from lend.diagnostics.errors import (
     ArgumentError,
@@ -17,7 +19,6 @@ from lend.diagnostics.errors import (
     LendError,
     ShapeError,
 )
-from lend.driver.kernel import Kernel, Lowered, kernel
 from lend.language.borrows import (
     Mut,
     Out,
@@ -45,6 +46,23 @@ from lend.language.dims import Dim
 from lend.language.intrinsics import cdiv, empty, function, grid, local, static_range, unchecked, zeros
 from lend.language.structs import struct
 from lend.runtime.settings import config
+
+if TYPE_CHECKING:
+    from lend.driver.kernel import Kernel, Lowered, kernel
+else:
+
+    def __getattr__(name):
+        """`kernel` and its kin bring the compiler's front end and the runtime with them: loaded at first use."""
+        if name not in ("Kernel", "Lowered", "kernel"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from lend.driver import kernel as module
+
+        globals().update(Kernel=module.Kernel, Lowered=module.Lowered, kernel=module.kernel)
+        return globals()[name]
+
+    def __dir__():
+        return __all__
+
 
 __version__ = "0.1.0"
 

@@ -14,7 +14,10 @@ import pytest
 import lend
 
 ROOT = Path(__file__).resolve().parents[2]
-HEAVY = ("llvmlite", "ast", "dis", "inspect", "rich", "scipy", "matplotlib", "PIL", "argparse", "ctypes.util", "asyncio", "islpy")
+HEAVY = (
+    *("llvmlite", "ast", "dis", "inspect", "rich", "scipy", "matplotlib", "PIL", "argparse", "ctypes.util", "asyncio", "islpy"),
+    *("lend.frontend", "lend.ir", "lend.lower", "lend.runtime.arguments"),
+)
 
 
 def imported_after(statement: str) -> set[str]:
@@ -79,6 +82,13 @@ def test_import_adds_at_most_60_ms_to_numpy() -> None:
     script = "import time, numpy; start = time.perf_counter(); import lend; print(time.perf_counter() - start)"
     runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(5)]
     assert min(float(run.stdout) for run in runs) <= 0.060
+
+
+def test_names_loaded_at_first_use_can_be_listed_and_imported() -> None:
+    script = "import lend; assert 'kernel' in dir(lend); from lend import *; assert kernel is lend.kernel; print(Kernel, Lowered)"
+    subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = getattr(lend, "nothing")  # noqa: B009 (unknown to type checkers)
 
 
 def test_decorating_a_kernel_loads_no_llvm() -> None:

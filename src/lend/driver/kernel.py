@@ -18,24 +18,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, ParamSpec, TypeVar, overload
+from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
 from lend.diagnostics.errors import DeviceError, LendError
+from lend.diagnostics.sites import Site
+from lend.driver.definition import define
+from lend.driver.pipeline import Compilation, run
+from lend.frontend.capture import Captured
+from lend.frontend.typecheck.emitter import Dependency
+from lend.ir import syntax
+from lend.ir.print import print_kernel
+from lend.language.signature import ArgumentType, Signature
+from lend.language.types import MathMode, ScalarType
 from lend.runtime.arguments import Binder, Binding
+from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import Executable, check_contracts, launch
+from lend.runtime.results import assemble
 from lend.runtime.settings import DEVICES, Settings, snapshot
-
-if TYPE_CHECKING:
-    from lend.diagnostics.sites import Site
-    from lend.driver.definition import Definition
-    from lend.driver.pipeline import Compilation
-    from lend.frontend.typecheck.emitter import Dependency
-    from lend.ir import syntax
-    from lend.language.signature import Signature
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Math = Literal["fast", "default", "strict"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,11 +48,6 @@ class Specialisation:
     dependencies: tuple[Dependency, ...]
     compilation: Compilation
 
-    @property
-    def current(self) -> bool:
-        """Whether every captured value is still what it was."""
-        return all(unchanged(d.read(), d.value) for d in self.dependencies)
-
 
 @dataclass(frozen=True, eq=False)
 class Plain:
@@ -59,11 +56,6 @@ class Plain:
     function: Callable[..., tuple[Any, ...]]
     dependencies: tuple[Dependency, ...]
     compilation: Compilation
-
-    @property
-    def current(self) -> bool:
-        """Whether every captured value is still what it was."""
-        return all(unchanged(d.read(), d.value) for d in self.dependencies)
 
 
 class Lowered:
@@ -76,8 +68,6 @@ class Lowered:
     @property
     def typed(self) -> str:
         """The typed tree, printed."""
-        from lend.ir.print import print_kernel
-
         return print_kernel(self._compilation.kernel)
 
     @property
@@ -116,13 +106,11 @@ class Kernel(Generic[P, R]):
 
     __lend_kernel__ = True
 
-    def __init__(self, python: Callable[P, R], math: Math = "default") -> None:
-        from lend.driver.definition import define
-
-        if math not in ("fast", "default", "strict"):
+    def __init__(self, python: Callable[P, R], math: MathMode = "default") -> None:
+        if math not in get_args(MathMode):
             raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
         try:
-            self._definition: Definition = define(python, math)
+            self._definition = define(python, math)
         except LendError as error:  # the user's mistake: Python need not show the way through the compiler
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
@@ -153,16 +141,11 @@ class Kernel(Generic[P, R]):
         kernel = plain.compilation.kernel
 
         def fault(site: Site, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
-            from lend.runtime.faults import Fault, fault_error
-
             raise fault_error(self.__name__, Fault(site, indices, dimension, index, size))
 
         values = plain.function(binding.dims, binding.leaves, fault)
-        if kernel.result is None:
-            return None  # type: ignore[return-value]
-        from lend.runtime.results import assemble
-
-        return assemble(kernel.result, values)
+        result: Any = None if kernel.result is None else assemble(kernel.result, values)
+        return result
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The code for the types of these arguments: `.typed`, `.llvm`, `.asm`, `.times`. Nothing runs.
@@ -182,7 +165,7 @@ class Kernel(Generic[P, R]):
             raise DeviceError(f"there is no device {device!r}; there are: {', '.join(DEVICES)}")
         return self
 
-    def front_end(self) -> tuple[syntax.Function, Any, Signature]:
+    def front_end(self) -> tuple[syntax.Function, Captured, Signature]:
         """The tree, the captured function and the signature, for kernels that call this one."""
         return self._definition.tree, self._definition.captured, self._definition.signature
 
@@ -196,19 +179,19 @@ class Kernel(Generic[P, R]):
 
     def _specialise(self, binding: Binding, settings: Settings) -> Specialisation:
         for found in self._specialisations.get(binding.types, ()):
-            if found.current:
+            if current(found):
                 return found
         with self._lock:
             for found in self._specialisations.get(binding.types, ()):
-                if found.current:
+                if current(found):
                     return found
             made = self._compile(binding.types, dict(binding.typevars), settings)
             self._specialisations.setdefault(binding.types, []).append(made)
             return made
 
-    def _compile(self, types: Any, typevars: Any, settings: Settings) -> Specialisation:
-        from lend.driver.pipeline import run
-
+    def _compile(
+        self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], settings: Settings
+    ) -> Specialisation:
         compilation = self._definition.compilation(types, typevars)
         run(compilation, dump=settings.dump, verify=settings.verify)
         kernel, module = compilation.kernel, compilation.module
@@ -227,10 +210,9 @@ class Kernel(Generic[P, R]):
 
     def _plain_for(self, binding: Binding) -> Plain:
         for found in self._plain.get(binding.types, ()):
-            if found.current:
+            if current(found):
                 return found
-        from lend.driver.pipeline import run
-        from lend.lower.plain_python import plain_function
+        from lend.lower.plain_python import plain_function  # what compiled kernels do without
 
         with self._lock:
             compilation = self._definition.compilation(binding.types, dict(binding.typevars))
@@ -240,6 +222,11 @@ class Kernel(Generic[P, R]):
             made = Plain(function, compilation.checked.dependencies, compilation)
             self._plain.setdefault(binding.types, []).append(made)
             return made
+
+
+def current(found: Specialisation | Plain) -> bool:
+    """Whether every captured value is still what it was."""
+    return all(unchanged(dependency.read(), dependency.value) for dependency in found.dependencies)
 
 
 def unchanged(now: Any, then: Any) -> bool:
@@ -262,7 +249,7 @@ def _use_threads(threads: int) -> None:
     """Tell the thread pool how many threads to use, when that has changed."""
     global _threads
     if threads != _threads:
-        from lend.targets.cpu.threads import pool
+        from lend.targets.cpu.threads import pool  # loads LLVM, which a kernel that does not run needs not
 
         pool().configure(threads)
         _threads = threads
@@ -271,14 +258,18 @@ def _use_threads(threads: int) -> None:
 @overload
 def kernel(python: Callable[P, R], /) -> Kernel[P, R]: ...
 @overload
-def kernel(*, math: Math = "default") -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
-def kernel(python: Callable[..., Any] | None = None, /, *, math: Math = "default") -> Any:
+def kernel(*, math: MathMode = "default") -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(
+    python: Callable[..., Any] | None = None, /, *, math: MathMode = "default"
+) -> Kernel[..., Any] | Callable[[Callable[..., Any]], Kernel[..., Any]]:
     """Make a kernel of a function whose parameters are annotated with lend's types.
 
     math: "strict" rounds every operation as written; "default" may fuse a multiplication with an addition and use vector
     functions within 3 ulp; "fast" may also reassociate. Raises CompileError, with every error found, for a function that is not
     a kernel.
     """
-    if python is None:
-        return lambda function: Kernel(function, math)  # pyright: ignore[reportUnknownLambdaType]
-    return Kernel(python, math)
+
+    def decorate(python: Callable[P, R]) -> Kernel[P, R]:
+        return Kernel(python, math)
+
+    return decorate if python is None else decorate(python)

@@ -11,17 +11,21 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lend.diagnostics.errors import CompileError
+from lend.frontend.capture import Captured
+from lend.frontend.typecheck import Checked
+from lend.frontend.typecheck import typecheck as typed_tree
+from lend.ir import syntax
+from lend.ir.print import print_kernel
+from lend.ir.typed import Kernel
+from lend.ir.verify import verify_kernel
 from lend.language.signature import ArgumentType, Signature
-from lend.language.types import ScalarType
+from lend.language.types import MathMode, ScalarType
 
+# The steps after `typecheck` are loaded when a kernel is first compiled: defining one needs no LLVM.
 if TYPE_CHECKING:
-    from lend.frontend.capture import Captured
-    from lend.frontend.typecheck import Checked
-    from lend.ir import syntax
-    from lend.ir.typed import Kernel
     from lend.plan.regions import Plan
     from lend.targets.cpu.emit import CompiledModule
 
@@ -35,7 +39,7 @@ class Compilation:
     signature: Signature
     types: tuple[ArgumentType, ...]
     typevars: Mapping[TypeVar, ScalarType]
-    math: Literal["fast", "default", "strict"]
+    math: MathMode
     checked: Checked | None = None
     plan: Plan | None = None
     ir: str | None = None
@@ -51,9 +55,7 @@ class Compilation:
 
 def typecheck(c: Compilation) -> None:
     """Untyped tree -> typed tree."""
-    from lend.frontend.typecheck import typecheck
-
-    c.checked = typecheck(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
+    c.checked = typed_tree(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
     if c.checked.kernel is None:
         raise CompileError(c.checked.diagnostics)
 
@@ -90,16 +92,10 @@ class Step:
     show: Callable[[Compilation], str]
 
 
-def _show_typed(c: Compilation) -> str:
-    from lend.ir.print import print_kernel
-
-    return print_kernel(c.kernel)
-
-
-# `capture` and `parse` run once, when the kernel is defined (see `definition.py`). The model, the checks and the schedule will stand
-# between `typecheck` and `plan`.
+# `capture` and `parse` run once, when the kernel is defined (see `definition.py`). The model, the checks and the schedule will
+# stand between `typecheck` and `plan`.
 STEPS: tuple[Step, ...] = (
-    Step("typecheck", typecheck, _show_typed),
+    Step("typecheck", typecheck, lambda c: print_kernel(c.kernel)),
     Step("plan", plan, lambda c: str(c.plan)),
     Step("lower", lower, lambda c: c.ir or ""),
     Step("emit", emit, lambda c: c.module.asm if c.module is not None else ""),
@@ -113,19 +109,9 @@ def run(c: Compilation, *, until: str = "emit", dump: tuple[str, ...] = (), veri
         step.run(c)
         c.times[step.name] = time.perf_counter() - started
         if verify and step.name == "typecheck":
-            from lend.ir.verify import verify_kernel
-
             verify_kernel(c.kernel)
         if step.name in dump or "all" in dump:
             print(f"# {c.signature.kernel}: {step.name} ({c.times[step.name] * 1e3:.1f} ms)\n{step.show(c)}", file=sys.stderr)
         if step.name == until:
             break
     return c
-
-
-def step_names() -> tuple[str, ...]:
-    """The names of all steps, in order."""
-    return tuple(step.name for step in STEPS)
-
-
-__all__: list[Any] = ["STEPS", "Compilation", "Step", "run", "step_names"]

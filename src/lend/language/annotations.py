@@ -1,11 +1,12 @@
 """From annotation objects to a parameter's kind.
 
-Does: judge one annotation at a time, with words for what is wrong.  Does not: evaluate strings or know spans (the front end does).
+Does: judge one annotation at a time, with words for what is wrong.  Does not: evaluate strings or know spans.
 Invariants: `parameter_kind` returns a kind or raises `AnnotationRefused` with one sentence and at most one fix.
 """
 
 from __future__ import annotations
 
+import operator
 import types as python_types
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar, get_args, get_origin
@@ -52,7 +53,8 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
     known = scalar_of_class(annotation)
     text = annotation_text(annotation)
     if known is not None:
-        raise AnnotationRefused(f"`{text}` does not say its width", f"write `{known}`, after `from lend import {known}`")
+        what_it_is = "is a type of NumPy, not of kernels" if text.startswith("np.") else "does not say its width"
+        raise AnnotationRefused(f"`{text}` {what_it_is}", f"write `{known}`, after `from lend import {known}`")
     if getattr(annotation, "borrow", None) is not None and isinstance(annotation, type):
         name = annotation.__name__
         raise AnnotationRefused(f"`{name}` needs an element type and sizes", f"write `{name}[f32, N]`")
@@ -65,12 +67,19 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
             f"`{text}` is a size, not a type",
             "write `i64` for a number, `comptime[int]` for one known when the kernel is compiled",
         )
+    raise AnnotationRefused(f"`{text}` is not a type of {what}", _advice(annotation, what))
+
+
+def _advice(annotation: Any, what: str) -> str:
+    """What to write instead of a type that kernels do not know."""
+    origin = get_origin(annotation) or annotation
+    if origin in (list, tuple):
+        return "write `Ref[f64, N]` for an array, `tuple[Ref[f64, N], ...]` for several"
+    if origin in (str, type, Callable):
+        return f"write `comptime[{annotation_text(annotation)}]`: it must be known when the kernel is compiled"
     names = ", ".join(f"`{scalar.name}`" for scalar in SCALARS)
-    raise AnnotationRefused(
-        f"`{text}` is not a type of {what}",
-        f"write one of {names}"
-        + ("" if what == "an array element" else "; `Ref[f32, N]` or `Mut[f32, N]` for an array; `comptime[int]`"),
-    )
+    arrays = "" if what == "an array element" else "; for an array `Ref[f64, N]` or `Mut[f64, N]`"
+    return f"write one of {names}, or a `@lend.struct`{arrays}"
 
 
 def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
@@ -100,14 +109,15 @@ def size_of_annotation(size: Any) -> Size:
         (size, *more) = get_args(size)
         if more:
             raise AnnotationRefused("a size is one number", "write `Literal[3]`")
-    if isinstance(size, bool) or not isinstance(size, int | np.integer):
+    if isinstance(size, bool | np.bool_) or not hasattr(size, "__index__"):
         raise AnnotationRefused(
             f"`{annotation_text(size)}` is not a size",
             "write a size name, after `from lend.dims import N`, or `Literal[3]` for a fixed size",
         )
-    if size < 0:
-        raise AnnotationRefused(f"the size `{int(size)}` is negative")
-    return int(size)
+    number = operator.index(size)
+    if number < 0:
+        raise AnnotationRefused(f"the size `{number}` is negative")
+    return number
 
 
 def comptime_kind(annotation: ComptimeAnnotation) -> ComptimeKind:

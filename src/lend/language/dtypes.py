@@ -11,6 +11,7 @@ Example: `scalar_of(np.dtype("f4")) is F32`; `numpy_dtype(COMPLEX64) == np.dtype
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,16 @@ _BY_LETTER = {(_LETTERS[scalar.kind], scalar.bytes): scalar for scalar in SCALAR
 def numpy_dtype(element: ElementType) -> np.dtype[Any]:
     """The NumPy dtype of an element type. `bf16` needs the package `ml_dtypes` (ImportError without it)."""
     if isinstance(element, StructType):
-        layout: dict[str, Any] = {
-            "names": [name for name, _ in element.fields],
-            "formats": [numpy_dtype(member) for _, member in element.fields],
-            "offsets": list(element.offsets),
-            "itemsize": element.size,
-        }
-        record: Any = np.dtype
-        return record(layout)
+        return np.dtype(
+            {
+                "names": [name for name, _ in element.fields],
+                "formats": [numpy_dtype(member) for _, member in element.fields],
+                "offsets": list(element.offsets),
+                "itemsize": element.size,
+            }
+        )
     if element is BF16:
-        import ml_dtypes  # a package that few users need
-
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(import_module("ml_dtypes").bfloat16)  # a package that few users need, nor all type checkers know
     if element is BOOL_:
         return np.dtype(np.bool_)
     return np.dtype(f"{_LETTERS[element.kind]}{element.bytes}")

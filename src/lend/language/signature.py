@@ -82,7 +82,8 @@ class Contract:
     """A contract: `holds(bindings)` says whether it does, in unbounded integers.
 
     `bindings` maps each size name's text, each scalar's and each comptime value's parameter name to its Python value;
-    `text` is the condition as written, `message` the user's own words or None, `file` and `line` its place, `names` what it mentions.
+    `text` is the condition as written, `message` the user's own words or None, `file` and `line` its place, `names` what it
+    mentions.
     """
 
     text: str
@@ -98,7 +99,10 @@ class Contract:
 
 @dataclass(frozen=True, eq=False)
 class ComptimeValue:
-    """A compile-time argument: equal only to one of the same Python type and value (1, 1.0 and True differ, as do 0.0 and -0.0)."""
+    """A compile-time argument: equal only to one of the same Python type and value.
+
+    1, 1.0 and True differ, as do 0.0 and -0.0.
+    """
 
     type: type
     value: Any
@@ -111,6 +115,11 @@ class ComptimeValue:
 
     def __hash__(self) -> int:
         return hash((self.type, self._key()))
+
+
+def comptime_value(value: object) -> ComptimeValue:
+    """A compile-time argument of its own type."""
+    return ComptimeValue(type(value), value)
 
 
 ArgumentType = ScalarType | StructType | ArrayType | tuple[ArrayType, ...] | ComptimeValue

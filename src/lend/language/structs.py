@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, get_origin
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def struct(cls: type[C]) -> type[C]:
     """
     module = sys.modules.get(cls.__module__)
     namespace = dict(vars(module)) if module is not None else {}
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # where the class stands: its annotations may be strings
     fields: list[tuple[str, ElementType]] = []
     for name, annotation in _annotations(cls).items():
         if isinstance(annotation, str):
@@ -64,9 +64,9 @@ def struct(cls: type[C]) -> type[C]:
     if not fields:
         raise TypeError(f"struct {cls.__name__} has no fields; write them as annotations: x: f32")
     made = dataclass(cls)
-    made.__lend_struct__ = StructType(cls.__name__, tuple(fields), made)  # type: ignore[attr-defined]
-    if not TYPE_CHECKING:
-        made.dtype = _DtypeOf()
+    attributes = {"__lend_struct__": StructType(cls.__name__, tuple(fields), made), "dtype": _DtypeOf()}
+    for name, value in attributes.items():  # type checkers do not know them
+        setattr(made, name, value)
     return made
 
 

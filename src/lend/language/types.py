@@ -14,6 +14,8 @@ from functools import cache
 from typing import Any, Literal
 
 Kind = Literal["bool", "int", "uint", "float", "complex"]
+MathMode = Literal["fast", "default", "strict"]
+"""How exactly a kernel computes; see `lend.kernel`."""
 
 
 @dataclass(frozen=True, eq=False)
