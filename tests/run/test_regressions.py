@@ -1,5 +1,7 @@
 """What once went wrong, one test each, named after it."""
 
+import linecache
+
 import numpy as np
 import pytest
 
@@ -110,10 +112,10 @@ def late(x: Ref[i64, N], y: Mut[i64, N]):
     for i in lend.grid(N):
         t = 0
         q = 5
-        f = lambda v: v + t
-        g = lambda v, w=q: v * w + N
+        f = lambda v: v + t  # noqa: E731
+        g = lambda v, w=q: v * w + N  # noqa: E731
         for k in range(4):
-            h = lambda v: v * k + t  # noqa: B023
+            h = lambda v: v * k + t  # noqa: B023, E731
             t = f(t) + h(1)
         q = x[i]
         y[i] = t + f(1) + applied(g, q)
@@ -128,3 +130,60 @@ def test_a_closure_sees_names_as_they_are_at_the_call_and_defaults_as_they_were(
         for k in range(4):
             t = 2 * t + k + t
         assert y.tolist() == [t + 1 + t + 2 * (5 * v + 10) for v in x]
+
+
+@lend.kernel
+def operands(x: Ref[i64, N], y: Mut[i64, N, 4]):
+    for i in lend.grid(N):
+        y[i, 0] = x[i] or 7
+        y[i, 1] = x[i] and 7 and x[i] - 1
+        y[i, 2] = 0 if x[i] and x[N - 1 - i] or not (x[i] or x[0]) else 3
+        y[i, 3] = (i + 1 < N and x[i + 1] > 2) or (i > 2 and x[i - 3] > 2)
+
+
+def test_and_and_or_give_an_operand():
+    x = np.array([0, 3, 1, 0, -2, 5])
+    for run in (operands, operands.py):
+        y = np.zeros((6, 4), int)
+        run(x, y)
+        for i in range(6):
+            last = (i + 1 < 6 and x[i + 1] > 2) or (i > 2 and x[i - 3] > 2)
+            middle = 0 if x[i] and x[5 - i] or not (x[i] or x[0]) else 3
+            assert y[i].tolist() == [x[i] or 7, x[i] and 7 and x[i] - 1, middle, last]
+
+
+@lend.kernel
+def unrolled_with_a_way_out(x: Ref[i64, N], y: Mut[i64, N]):
+    for i in lend.grid(N):
+        s = 0
+        for k in lend.static_range(300):
+            s += k * x[i]
+            if s > 1000:
+                break
+        y[i] = s
+
+
+def test_a_long_unrolled_loop_with_break():
+    x = np.arange(5)
+    for run in (unrolled_with_a_way_out, unrolled_with_a_way_out.py):
+        y = np.zeros(5, int)
+        run(x, y)
+        assert y.tolist() == [0, 1035, 1056, 1053, 1012]
+
+
+def test_a_chain_of_loads_takes_no_exponential_time():
+    names = " and ".join(f"x[{k} % N] >= 0" for k in range(24))
+    namespace = kernel_of(f"    for i in lend.grid(N):\n        y[i] = 1 if {names} else 2\n")
+    y = np.zeros(3, int)
+    namespace(np.arange(3), y)
+    assert y.tolist() == [1, 1, 1]
+
+
+def kernel_of(body: str):
+    """A kernel of two arrays, `x` and `y`, with this body."""
+    text = f"@lend.kernel\ndef k(x: Ref[i64, N], y: Mut[i64, N]):\n{body}"
+    name = f"<regression {len(linecache.cache)}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    namespace = dict(globals())
+    exec(compile(text, name, "exec"), namespace)
+    return namespace["k"]

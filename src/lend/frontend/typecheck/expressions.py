@@ -11,7 +11,7 @@ import builtins
 import difflib
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.capture import capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
-from lend.frontend.typecheck.emitter import Dependency, Refused
+from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -53,6 +53,8 @@ class Expressions(Arrays):
 
     def check(self, expression: syntax.Expr) -> Entity:
         """The entity of an expression."""
+        if expression.span in self.unit.holes:
+            raise Refused
         entity = self.entity(expression)
         self.uses[entity] = expression.span
         return entity
@@ -64,6 +66,8 @@ class Expressions(Arrays):
                 return self.name(expression)
             case syntax.Literal():
                 return self.literal(expression.value)
+            case syntax.Unary(op="not"):
+                return self.test(expression)
             case syntax.Unary():
                 return self.negate(expression.op, self.check(expression.operand), expression.span)
             case syntax.Binary():
@@ -179,7 +183,7 @@ class Expressions(Arrays):
             case _:
                 return entity
 
-    def refuse_reduction_read(self, entity: Reducing, span: Span) -> None:
+    def refuse_reduction_read(self, entity: Reducing, span: Span) -> NoReturn:
         """A reduction variable may be touched by its operator only."""
         op = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}.get(entity.operator, entity.operator)
         self.refuse(
@@ -193,23 +197,24 @@ class Expressions(Arrays):
 
     def entity_of(self, value: Any, name: str, span: Span) -> Entity:
         """The entity of a captured Python value."""
+        python_class: Any = builtins.type(value)
         if isinstance(value, bool | np.bool_):
             return Number(bool(value), BOOL_)
-        if isinstance(value, np.generic):
-            type = scalar_of_class(builtins.type(value))
-            if type is not None:
-                return Number(value.item(), type)
-        if isinstance(value, int | float | complex) and not isinstance(value, np.generic):
-            base = int if isinstance(value, int) else float if isinstance(value, float) else complex
-            return Number(base(value), None)
+        type = scalar_of_class(python_class) if issubclass(python_class, np.generic) else None
+        if type is not None:
+            return Number(value.item(), type)
+        if not issubclass(python_class, np.generic):
+            for base in (int, float, complex):
+                if isinstance(value, base):  # a subclass such as IntEnum counts as its plain value
+                    return Number(base(value), None)
         if isinstance(value, DimType | SizeExpression):
             return self.size_entity(value, span)
         if isinstance(value, tuple):
             return TupleOf(tuple(self.entity_of(item, name, span) for item in value))  # pyright: ignore[reportUnknownVariableType]
-        struct = struct_type(builtins.type(value))
+        struct = struct_type(python_class)
         if struct is not None:
             return self.captured_record(value, struct, name, span)
-        if isinstance(value, np.ndarray) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__"):
+        if any(hasattr(python_class, word) for word in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")):
             self.refuse(
                 "L0220",
                 f"`{name}` is an array captured from outside the kernel",
@@ -217,8 +222,8 @@ class Expressions(Arrays):
                 "kernels borrow arrays through parameters only",
                 fix=f"add a parameter `{name}: Ref[f64, N]`",
             )
-        if isinstance(value, list | dict | set):
-            kind = builtins.type(value).__name__  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if issubclass(python_class, list | dict | set):
+            kind = python_class.__name__
             self.refuse(
                 "L0220",
                 f"`{name}` is a Python {kind}",
@@ -304,8 +309,8 @@ class Expressions(Arrays):
 
     def python_attribute(self, base: Python, name: str, span: Span) -> Entity:
         """An attribute of a module or of another compile-time object."""
-        object = base.object
-        if isinstance(object, ScalarType | StructType | DimType | np.ndarray):
+        object: Any = base.object
+        if isinstance(object, ScalarType | StructType | DimType):
             self.refuse("L0215", f"{object_text(object)} has no attribute `{name}` in kernels", span, "no such attribute")
         missing = _MISSING
         value = getattr(object, name, missing)
@@ -342,37 +347,84 @@ class Expressions(Arrays):
             "L0209", f"`{op}` compares objects, not values", span, "kernels have no object identity", fix="write `==` or `!=`"
         )
 
-    def bool_op(self, op: str, values: list[syntax.Expr], span: Span) -> Entity:
-        """`and`, `or`: the rest is evaluated only when needed."""
+    def test(self, expression: syntax.Expr) -> Number | Scalar:
+        """A condition, of which only the truth matters."""
+        match expression:
+            case syntax.BoolOp():
+                return self.truth_of(expression.op, list(expression.values), expression.span)
+            case syntax.Unary(op="not"):
+                return self.truth(self.negate("not", self.test(expression.operand), expression.span), expression.span)
+            case _:
+                return self.truth(self.check(expression), expression.span)
+
+    def truth_of(self, op: str, values: list[syntax.Expr], span: Span) -> Number | Scalar:
+        """Whether `and` or `or` gives something true."""
         first, *rest = values
-        left = self.truth(self.check(first), first.span)
+        left = self.test(first)
+        return self.logical(op, left, lambda: self.truth_of(op, rest, span), span) if rest else left
+
+    def bool_op(self, op: str, values: list[syntax.Expr], span: Span) -> Entity:
+        """`and`, `or`: one of the operands, as in Python; the rest is evaluated only when needed."""
+        first, *rest = values
+        left = self.settle(self.check(first))
         if not rest:
             return left
+        test = self.truth(left, first.span)
+        if isinstance(test, Number):
+            return self.bool_op(op, rest, span) if bool(test.value) == (op == "and") else left
+        with self.region() as operations:
+            right = self.bool_op(op, rest, span)
+
+        def late() -> Entity:
+            self.operations.extend(operations)
+            return right
+
+        if all(isinstance(side, Number | Scalar) and self.scalar_type(side) is BOOL_ for side in (left, right)):
+            return self.logical(op, test, lambda: self.truth(late(), span), span)
+        arms = (late, lambda: left) if op == "and" else (lambda: left, late)
+        result = self.branch(test.value, span, *arms)
+        if isinstance(result, Conflict):
+            self.refuse(
+                "L0203",
+                f"`{op}` gives one of its operands, and these have no single type: {result.why}",
+                span,
+                "this expression",
+                fix=f"write comparisons: `a != 0 {op} b != 0`",
+            )
+        if isinstance(result, Poison | Missing):
+            raise Refused
+        return result
+
+    def logical(self, op: str, left: Number | Scalar, right: Callable[[], Number | Scalar], span: Span) -> Number | Scalar:
+        """`left and right()` or `left or right()`, of bools."""
         if op == "and":
-            return self.both(left, lambda: self.truth(self.bool_op(op, rest, span), span), span)
+            return self.both(left, right, span)
         negated = self.truth(self.negate("not", left, span), span)
-        neither = self.both(negated, lambda: self.truth(self.negate("not", self.bool_op(op, rest, span), span), span), span)
-        return self.negate("not", neither, span)
+        neither = self.both(negated, lambda: self.truth(self.negate("not", right(), span), span), span)
+        return self.truth(self.negate("not", neither, span), span)
 
     def both(self, left: Number | Scalar, right: Callable[[], Number | Scalar], span: Span) -> Number | Scalar:
         """`left and right()`; without a branch where the right side cannot fail or touch memory."""
         if isinstance(left, Number):
             return right() if left.value else Number(False, BOOL_)
-        mark = self.mark()
         with self.region() as operations:
             result = right()
-        if isinstance(result, Number) and not operations:
-            return left if result.value else Number(False, BOOL_)
+            if isinstance(result, Number) and not operations:
+                return left if result.value else Number(False, BOOL_)
+            value = self.materialise(result, span)
         if all(harmless(operation) for operation in operations):
             self.operations.extend(operations)
-            return Scalar(self.binary("and", left.value, self.materialise(result, span), span))
-        self.rewind(mark)
-        entity = self.branch(left.value, span, right, lambda: Number(False, BOOL_))
-        return self.truth(entity, span)
+            return Scalar(self.binary("and", left.value, value, span))
+        with self.region() as otherwise:
+            false = self.constant(False, BOOL_, span)
+        merged = self.new_value(BOOL_, span)
+        arms = region_of(operations, [value]), region_of(otherwise, [false])
+        self.emit(typed.If(span, (merged,), left.value, *arms))
+        return Scalar(merged)
 
     def conditional(self, expression: syntax.Conditional) -> Entity:
         """`a if test else b`: one arm is evaluated."""
-        test = self.truth(self.check(expression.test), expression.test.span)
+        test = self.test(expression.test)
         if isinstance(test, Number):
             return self.check(expression.then if test.value else expression.orelse)
         result = self.branch(
@@ -382,14 +434,9 @@ class Expressions(Arrays):
             lambda: self.settle(self.check(expression.orelse)),
         )
         if isinstance(result, Conflict):
-            self.refuse(
-                "L0203",
-                f"the two arms have no single type: {result.why}",
-                expression.span,
-                "this expression",
-                labels=tuple(Label(s, text) for s, text in result.paths),
-                fix=result.fix,
-            )
+            (at, text), *others = result.paths or ((expression.span, "this expression"),)
+            labels = tuple(Label(s, said) for s, said in others)
+            self.refuse("L0203", f"the two arms have no single type: {result.why}", at, text, labels=labels, fix=result.fix)
         if isinstance(result, Poison | Missing):
             raise Refused
         return result

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Captured
 from lend.frontend.contracts import is_contract, without_contracts
@@ -76,12 +77,16 @@ class KernelCalls(ParallelLoops):
 
     def require_contract(self, contract: syntax.Assert) -> None:
         """A called kernel's contract becomes a check."""
-        holds = self.truth(self.check(contract.test), contract.span)
+        holds = self.test(contract.test)
         text = contract.test.span.text
         if isinstance(holds, Number):
             if not holds.value:
                 self.refuse(
-                    "L0406", f"the contract `{text}` of `{self.frame.name}` does not hold", self.frame.calls[-1], "called here"
+                    "L0406",
+                    f"the contract `{text}` of `{self.frame.name}` does not hold",
+                    self.frame.calls[-1],
+                    "in this call",
+                    labels=(Label(contract.span, "this contract"),),
                 )
             return
         self.emit(typed.Require(contract.span, holds.value, self.site("contract", contract.span, text=text)))

@@ -70,9 +70,10 @@ def typecheck(
     types: tuple[ArgumentType, ...],
     typevars: Mapping[TypeVar, ScalarType],
     math: Literal["fast", "default", "strict"],
+    holes: frozenset[Span] = frozenset(),
 ) -> Checked:
-    """The typed tree of a kernel for these argument types."""
-    unit = Unit(math)
+    """The typed tree of a kernel for these argument types. `holes`: places of expressions that have been refused already."""
+    unit = Unit(math, holes)
     checker = KernelChecker(unit, tree, captured, signature, typevars)
     try:
         kernel = checker.kernel(types)
@@ -141,7 +142,7 @@ class KernelChecker(KernelCalls):
                     continue
                 mark, length = self.mark(), len(operations)
                 try:
-                    conditions.append(self.materialise(self.truth(self.check(statement.test), statement.span), statement.span))
+                    conditions.append(self.materialise(self.test(statement.test), statement.span))
                 except Refused:
                     self.rewind(mark)
                     del operations[length:]

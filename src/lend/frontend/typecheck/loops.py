@@ -31,6 +31,7 @@ from lend.language.types import BOOL_, INDEX
 
 MAX_ATTEMPTS = 12
 MAX_UNROLLED = 4096
+MAX_NESTED = 16
 
 
 _AFTER = "keep it in another variable, assigned before the loop and inside it"
@@ -251,28 +252,40 @@ class Loops(Statements):
         outer = {flag: self.names.get(flag) for flag in ("#break", "#continue")}
         self.names["#break"] = Number(False, BOOL_)
 
+        leaves = may_leave(statement.body, syntax.Break) or may_leave(statement.body, syntax.Return)
+
+        def one(item: Entity) -> Entity:
+            self.names["#continue"] = Number(False, BOOL_)
+            self.assign(statement.target, item, statement.span)
+            self.check_block(statement.body)
+            return Python(None)
+
+        def going() -> Number | Scalar:
+            stay: Entity = self.negate("not", self.names["#break"], statement.span)
+            returned = self.names.get("#return")
+            if isinstance(returned, Number | Scalar) and may_leave(statement.body, syntax.Return):
+                stay = self.operate("&", stay, self.negate("not", returned, statement.span), statement.span)
+            assert isinstance(stay, Number | Scalar)
+            return stay
+
         def from_item(position: int) -> Entity:
             if position == len(items):
                 return Python(None)
-            self.names["#continue"] = Number(False, BOOL_)
-            self.assign(statement.target, items[position], statement.span)
-            self.check_block(statement.body)
-            going: Entity = self.negate("not", self.names["#break"], statement.span)
-            returned = self.names.get("#return")
-            if isinstance(returned, Number | Scalar) and may_leave(statement.body, syntax.Return):
-                going = self.operate("&", going, self.negate("not", returned, statement.span), statement.span)
-            if isinstance(going, Number):
-                return from_item(position + 1) if going.value else Python(None)
-            assert isinstance(going, Scalar)
-            return self.branch(going.value, statement.span, lambda: from_item(position + 1), lambda: Python(None))
+            one(items[position])
+            stay = going()
+            if isinstance(stay, Number):
+                return from_item(position + 1) if stay.value else Python(None)
+            return self.branch(stay.value, statement.span, lambda: from_item(position + 1), lambda: Python(None))
 
-        if items and not may_leave(statement.body, syntax.Break) and not may_leave(statement.body, syntax.Return):
-            for item in items:  # without exits there is nothing to nest
-                self.names["#continue"] = Number(False, BOOL_)
-                self.assign(statement.target, item, statement.span)
-                self.check_block(statement.body)
-        else:
+        if leaves and len(items) <= MAX_NESTED:  # what one iteration assigns, the next may read
             from_item(0)
+        else:
+            for item in items:
+                stay = going()
+                if isinstance(stay, Scalar):
+                    self.branch(stay.value, statement.span, lambda item=item: one(item), lambda: Python(None))
+                elif stay.value:
+                    one(item)
         self.restore_flags(outer)
 
     def restore_flags(self, flags: dict[str, Entity | None]) -> None:
@@ -398,7 +411,7 @@ class Loops(Statements):
                 try:
                     with self.region() as operations:
                         self.operations.extend(sizes)
-                        test = self.materialise(self.truth(self.check(statement.test), statement.test.span), span)
+                        test = self.materialise(self.test(statement.test), span)
                 finally:
                     self.frame.names = saved
                 regions[:] = [region_of(operations, [test], tuple(parameters))]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import always_leaves, assigned_names, may_leave
 from lend.frontend.typecheck.emitter import Refused
@@ -335,7 +336,7 @@ class Statements(Reductions):
 
     def if_statement(self, statement: syntax.If) -> None:
         """`if`; a compile-time condition selects one branch, and the other is not looked at."""
-        test = self.truth(self.check(statement.test), statement.test.span)
+        test = self.test(statement.test)
         if isinstance(test, Number):
             self.check_block(statement.then if test.value else statement.orelse)
             return
@@ -413,6 +414,7 @@ class Statements(Reductions):
                 f"`{tree.name}` returns no single type: {result.why}",
                 tree.span,
                 "returned by this function",
+                labels=tuple(Label(s, text) for s, text in result.paths),
                 fix=result.fix,
             )
         valued = not (isinstance(result, Python) and result.object is None)
@@ -439,6 +441,8 @@ class Statements(Reductions):
                 fix="put it around the call of the kernel",
             )
         reason = context.arguments[0] if len(context.arguments) == 1 else None
+        if reason is not None and reason.span in self.unit.holes:
+            raise Refused
         if not isinstance(reason, syntax.Literal) or not isinstance(reason.value, str) or not reason.value.strip():
             self.refuse(
                 "L0225",
