@@ -348,6 +348,7 @@ class Allocate:
     sizes: tuple[Value, ...]
     extent_site: int
     memory_site: int
+    zeroed: bool = True  # `lend.zeros`; of `lend.empty` nothing may be read before it is written
 
     @property
     def operands(self) -> tuple[Value, ...]:
