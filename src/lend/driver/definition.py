@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.errors import CompileError
+from lend.diagnostics.spans import Span
 from lend.driver.pipeline import Compilation
 from lend.frontend.capture import Captured, capture
 from lend.frontend.contracts import contracts_of
 from lend.frontend.parse import parse_function
+from lend.frontend.refusals import HOLES
 from lend.frontend.signature import signature_of
 from lend.frontend.typecheck import Checked, typecheck
 from lend.ir import syntax
@@ -25,15 +27,13 @@ from lend.language.signature import (
     ArgumentType,
     ArrayKind,
     ComptimeKind,
-    ComptimeValue,
     Contract,
     ScalarKind,
     Signature,
     TupleKind,
+    comptime_value,
 )
-from lend.language.types import F64, I32, Layout, ScalarType, array_type
-
-Math = Literal["fast", "default", "strict"]
+from lend.language.types import F64, I32, Layout, MathMode, ScalarType, array_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Definition:
     tree: syntax.Function
     signature: Signature
     contracts: tuple[Contract, ...]
-    math: Math
+    math: MathMode
 
     def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
         """A specialisation at the start of the pipeline."""
@@ -74,42 +74,50 @@ class Definition:
                 case ComptimeKind():
                     if spec.default is NO_DEFAULT:
                         return None
-                    types.append(ComptimeValue(type(spec.default), spec.default))
+                    types.append(comptime_value(spec.default))
         return tuple(types), typevars
 
 
-def define(python: Callable[..., Any], math: Math) -> Definition:
+def define(python: Callable[..., Any], math: MathMode) -> Definition:
     """The definition of a kernel. Raises CompileError with every error that can be known now."""
     captured = capture(python)
-    tree, diagnostics = parse_function(captured)
+    tree, refused = parse_function(captured)
     signature, wrong = signature_of(captured, tree)
-    diagnostics = [*diagnostics, *wrong]
-    if diagnostics:
-        raise CompileError(diagnostics)
+    if wrong or any(diagnostic.code not in HOLES for diagnostic in refused):
+        raise CompileError(in_order([*refused, *wrong]))
     contracts, wrong = contracts_of(tree, captured, signature)
     definition = Definition(captured, tree, signature, contracts, math)
-    diagnostics = [*wrong, *_judge(definition)]
+    holes = frozenset(diagnostic.primary.span for diagnostic in refused)
+    diagnostics = [*refused, *wrong, *_judge(definition, holes)]
     if diagnostics:
-        raise CompileError(diagnostics)
+        raise CompileError(in_order(diagnostics))
     return definition
 
 
-def _judge(definition: Definition) -> list[Diagnostic]:
-    """What is wrong with the body for all argument types."""
+def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics by place."""
+    return sorted(diagnostics, key=lambda d: (d.primary.span.line, d.primary.span.column))
+
+
+def _judge(definition: Definition, holes: frozenset[Span]) -> list[Diagnostic]:
+    """What is wrong with the body for all argument types; nothing is said of expressions that are refused already."""
     known = definition.known_types()
     if known is None:
         return []
-    first = _errors(definition, *known)
+    first = _errors(definition, *known, holes)
     if not known[1] or not first:
         return first
     other = definition.known_types(I32)
     assert other is not None
-    again = {(d.code, d.primary.span) for d in _errors(definition, *other)}
+    again = {(d.code, d.primary.span) for d in _errors(definition, *other, holes)}
     return [d for d in first if (d.code, d.primary.span) in again]
 
 
-def _errors(definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> list[Diagnostic]:
-    checked: Checked = typecheck(definition.tree, definition.captured, definition.signature, types, typevars, definition.math)
+def _errors(
+    definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], holes: frozenset[Span]
+) -> list[Diagnostic]:
+    signature, math = definition.signature, definition.math
+    checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
     if checked.deferred:  # a name that may be defined by the first call
         return [d for d in checked.diagnostics if d.code != "L0201"]
     return list(checked.diagnostics)

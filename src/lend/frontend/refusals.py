@@ -172,6 +172,10 @@ ANNOTATED_TARGET = Refusal(
 )
 
 
+HOLES = frozenset(("L0110", "L0111", "L0112", "L0113", "L0116", "L0117", "L0118"))
+"""Codes of expressions in whose place a hole is left: the rest of the function can be checked around it."""
+
+
 def too_deep(span: Span) -> Diagnostic:
     """Code nested beyond what the compiler follows."""
     return Diagnostic(

@@ -116,17 +116,19 @@ def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[D
     """All size names, in order; a name that no dimension gives directly is an error."""
     found: dict[DimType, None] = {}
     direct: set[DimType] = set()
+    mentions: dict[DimType, set[str]] = {}
     for spec in specs:
         arrays = (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
         for array in arrays:
             for size in array.sizes:
                 for name in symbols(size):
                     found[name] = None
+                    mentions.setdefault(name, set()).add(spec.name)
                 if isinstance(size, DimType) and size.equals is None:
                     direct.add(size)
     for name in found:
         if name not in direct:
-            span = next((p.annotation_span or p.span for p in tree.parameters), tree.span)
+            span = next((p.annotation_span or p.span for p in tree.parameters if p.name in mentions[name]), tree.span)
             diagnostics.append(
                 Diagnostic(
                     "L0504",

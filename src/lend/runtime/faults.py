@@ -108,9 +108,9 @@ def _sentence(fault: Fault) -> str:
         case "step":
             return "a range with step zero"
         case "contract":
-            return f"a kernel called here refuses: its contract {site.text or ''} is false".replace("  ", " ")
+            return f"the contract {site.text or ''} of a kernel called here is false".replace("  ", " ")
         case "shape":
-            return f"sizes disagree: {site.text or ''}: {fault.value} and {fault.size}".replace(": :", ":")
+            return f"{site.text or 'two sizes must agree'}: {fault.value} is not {fault.size}"
         case "view":
             return f"{array} cannot be reshaped in place, because its elements do not lie in order in memory"
         case "extent":

@@ -9,7 +9,7 @@ from lend.dims import N
 def double(x: Ref[f64, N], y: Mut[f64, N]):
     for i in lend.grid(N):
         pair = [x[i]]
-        print(pair)
+        print(i)
         y[i] = pair[0]
 
 

@@ -151,7 +151,12 @@ class Arrays(Operators):
 
     def settle(self, entity: Entity) -> Entity:
         """The value to keep under a name: a record's place is read now."""
-        return self.load_record(entity) if isinstance(entity, Element) else entity
+        if not isinstance(entity, Element):
+            return entity
+        record = self.load_record(entity)
+        if entity in self.uses:
+            self.uses[record] = self.uses[entity]
+        return record
 
     def field(self, base: Element | Record, expression: syntax.Attribute) -> Entity:
         """`base.name`."""
@@ -282,7 +287,7 @@ class Arrays(Operators):
         shape, values = self.sizes(sizes, span, f"lend.{name}")
         result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
         extent, memory = self.site("extent", span), self.site("memory", span)
-        self.emit(typed.Allocate(span, result, values, extent, memory))
+        self.emit(typed.Allocate(span, result, values, extent, memory, name == "zeros"))
         return Array(result, f"lend.{name}(...)", shape, result, frozenset((self.root(extent, result),)))
 
     def root(self, site: int, value: Value) -> Value:

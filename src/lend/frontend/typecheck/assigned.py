@@ -61,10 +61,14 @@ def always_leaves(statements: tuple[syntax.Stmt, ...]) -> bool:
             return True
         if isinstance(statement, syntax.With) and always_leaves(statement.body):
             return True
-        endless = isinstance(statement, syntax.While) and isinstance(statement.test, syntax.Literal) and statement.test.value
-        if endless and not may_leave(statement.body, syntax.Break):
+        if isinstance(statement, syntax.While) and endless(statement):
             return True
     return False
+
+
+def endless(loop: syntax.While) -> bool:
+    """Whether a loop such as `while True:` ends by `return` only."""
+    return isinstance(loop.test, syntax.Literal) and bool(loop.test.value) and not may_leave(loop.body, syntax.Break)
 
 
 def may_leave(statements: tuple[syntax.Stmt, ...], kind: type[syntax.Stmt]) -> bool:

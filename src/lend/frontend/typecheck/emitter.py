@@ -6,7 +6,7 @@ Invariants: `speculate` leaves no trace of an attempt that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
@@ -42,6 +42,7 @@ class Unit:
     """What one run of the type checker produces beside operations."""
 
     math: Literal["fast", "default", "strict"]
+    holes: frozenset[Span] = frozenset()  # expressions that have been refused already
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     sites: list[Site] = field(default_factory=list[Site])
     unchecked: list[typed.Unchecked] = field(default_factory=list[typed.Unchecked])
@@ -114,7 +115,8 @@ class Emitter:
         fix: str | None = None,
     ) -> Diagnostic:
         """A diagnostic with the chain of calls that led here as further labels."""
-        chain = tuple(Label(call, "called from here") for call in self.frame.calls) if self.frames else ()
+        calls = self.frame.calls if self.frames else ()
+        chain = tuple(Label(call, "called from here") for call in calls if call != span)
         return Diagnostic(code, message, Label(span, label), (*labels, *chain), notes, fix)
 
     def report(self, error: Refused) -> None:
@@ -133,7 +135,7 @@ class Emitter:
         self.operations.append(operation)
 
     @contextmanager
-    def region(self) -> Iterator[list[Operation]]:
+    def region(self) -> Generator[list[Operation]]:
         """Collect operations in a list of their own."""
         saved, self.operations = self.operations, []
         try:
@@ -142,7 +144,7 @@ class Emitter:
             self.operations = saved
 
     @contextmanager
-    def into(self, operations: list[Operation]) -> Iterator[None]:
+    def into(self, operations: list[Operation]) -> Generator[None]:
         """Append to a given list."""
         saved, self.operations = self.operations, operations
         try:

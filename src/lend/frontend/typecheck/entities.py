@@ -78,8 +78,8 @@ class TupleOf:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """A function to inline: from Python (`captured`) or written inside another (`outer`, whose names it sees as they are when it is
-    called; `defaults` were evaluated where it is written)."""
+    """A function to inline: from Python (`captured`) or written inside another (`outer`, whose names it sees as they are when it
+    is called; `defaults` were evaluated where it is written)."""
 
     function: syntax.Function
     captured: Captured

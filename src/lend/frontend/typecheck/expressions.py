@@ -48,6 +48,14 @@ from lend.language.types import BOOL_, PART, ScalarType, StructType
 _LOCAL = "assign it first: a name that is assigned anywhere in a function is the function's own"
 
 
+_PLAIN: tuple[Any, ...] = (int, float, complex)
+
+
+def class_of(value: object) -> Any:
+    """A value's class."""
+    return type(value)
+
+
 class Expressions(Arrays):
     """Typing of expressions."""
 
@@ -197,16 +205,17 @@ class Expressions(Arrays):
 
     def entity_of(self, value: Any, name: str, span: Span) -> Entity:
         """The entity of a captured Python value."""
-        python_class: Any = builtins.type(value)
+        python_class = class_of(value)
         if isinstance(value, bool | np.bool_):
             return Number(bool(value), BOOL_)
-        type = scalar_of_class(python_class) if issubclass(python_class, np.generic) else None
-        if type is not None:
-            return Number(value.item(), type)
-        if not issubclass(python_class, np.generic):
-            for base in (int, float, complex):
-                if isinstance(value, base):  # a subclass such as IntEnum counts as its plain value
-                    return Number(base(value), None)
+        if isinstance(value, np.generic):
+            type = scalar_of_class(python_class)
+            if type is not None:
+                return Number(value.item(), type)
+        else:
+            plain = next((base for base in _PLAIN if issubclass(python_class, base)), None)
+            if plain is not None:  # a subclass such as IntEnum counts as its plain value
+                return Number(plain(value), None)
         if isinstance(value, DimType | SizeExpression):
             return self.size_entity(value, span)
         if isinstance(value, tuple):
@@ -222,7 +231,7 @@ class Expressions(Arrays):
                 "kernels borrow arrays through parameters only",
                 fix=f"add a parameter `{name}: Ref[f64, N]`",
             )
-        if issubclass(python_class, list | dict | set):
+        if isinstance(value, list | dict | set):
             kind = python_class.__name__
             self.refuse(
                 "L0220",

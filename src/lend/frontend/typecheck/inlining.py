@@ -7,6 +7,7 @@ Invariants: recursion is refused; a function's body is checked anew for each cal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from lend.diagnostics.diagnostic import Label
@@ -146,7 +147,7 @@ class Inlining(KnownFunctions):
         """A parameter's default value."""
         if function.defaults is not None and parameter.name in function.defaults:
             return function.defaults[parameter.name]
-        known = function.captured.defaults if function.outer is None else {}
+        known: Mapping[str, Any] = function.captured.defaults if function.outer is None else {}
         if parameter.default is None and parameter.name not in known:
             self.refuse(
                 "L0224",

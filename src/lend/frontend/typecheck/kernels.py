@@ -6,8 +6,9 @@ Invariants: the result is a typed kernel, or diagnostics and no kernel.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, Literal, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
@@ -50,7 +51,7 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, ScalarType, StructType
+from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, ScalarType, StructType, size_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +121,7 @@ class KernelChecker(KernelCalls):
             shape, yields = self.results(result)
         sizes = [size for p in self.parameters for size in p.sizes if isinstance(size, Value)]
         region = prune(region_of(body, yields), sizes)
+        self.limit_locals(region)
         return typed.Kernel(
             span,
             self.tree.name,
@@ -132,6 +134,22 @@ class KernelChecker(KernelCalls):
             self.unit.math,
             contracts,
         )
+
+    def limit_locals(self, region: typed.Region) -> None:
+        """Private arrays lie on a thread's stack, all of them at once: refuse more than it is sure to hold."""
+        found = [local for operation in region.operations for local in private_arrays(operation)]
+        total = sum(bytes_of(local) for local in found)
+        if total > MAX_PRIVATE_BYTES:
+            largest = max(found, key=bytes_of)
+            refused = self.diagnostic(
+                "L0217",
+                f"the private arrays of this kernel take {total} bytes in each thread",
+                largest.span,
+                f"{bytes_of(largest)} bytes here, and at most {MAX_PRIVATE_BYTES} in all",
+                fix="make one `lend.empty(...)` with a row per iteration before the loop",
+            )
+            self.report(Refused(refused))
+            raise Refused
 
     def contract_facts(self) -> typed.Region:
         """The contracts as conditions for proofs. What cannot be typed here is no fact; the call evaluates it all the same."""
@@ -224,3 +242,17 @@ class KernelChecker(KernelCalls):
                 raise Refused
             case _:
                 self.refuse_result(entity, span)
+
+
+def private_arrays(operation: Operation, inside: bool = False) -> Iterator[typed.Local]:
+    """The local arrays of parallel loops."""
+    if inside and isinstance(operation, typed.Local):
+        yield operation
+    for region in operation.regions:
+        for inner in region.operations:
+            yield from private_arrays(inner, inside or isinstance(operation, typed.Parallel))
+
+
+def bytes_of(local: typed.Local) -> int:
+    """The size of a local array in memory."""
+    return size_of(local.result.array.element) * prod(local.sizes)

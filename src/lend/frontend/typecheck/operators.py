@@ -26,12 +26,11 @@ NAMES: dict[str, str] = {
     "&": "and", "|": "or", "^": "xor", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
 }  # fmt: skip
 
+_MODULE: Any = python_operators  # whose functions have no types of their own
 _PYTHON: dict[str, Callable[[Any, Any], Any]] = {
-    "+": python_operators.add, "-": python_operators.sub, "*": python_operators.mul, "/": python_operators.truediv,
-    "//": python_operators.floordiv, "%": python_operators.mod, "**": python_operators.pow, "<<": python_operators.lshift,
-    ">>": python_operators.rshift, "&": python_operators.and_, "|": python_operators.or_, "^": python_operators.xor,
-    "==": python_operators.eq, "!=": python_operators.ne, "<": python_operators.lt, "<=": python_operators.le,
-    ">": python_operators.gt, ">=": python_operators.ge,
+    "+": _MODULE.add, "-": _MODULE.sub, "*": _MODULE.mul, "/": _MODULE.truediv, "//": _MODULE.floordiv, "%": _MODULE.mod,
+    "**": _MODULE.pow, "<<": _MODULE.lshift, ">>": _MODULE.rshift, "&": _MODULE.and_, "|": _MODULE.or_, "^": _MODULE.xor,
+    "==": _MODULE.eq, "!=": _MODULE.ne, "<": _MODULE.lt, "<=": _MODULE.le, ">": _MODULE.gt, ">=": _MODULE.ge,
 }  # fmt: skip
 
 COMPARE = ("==", "!=", "<", "<=", ">", ">=")
