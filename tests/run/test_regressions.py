@@ -187,3 +187,12 @@ def kernel_of(body: str):
     namespace = dict(globals())
     exec(compile(text, name, "exec"), namespace)
     return namespace["k"]
+
+
+def test_private_arrays_that_no_stack_holds_are_refused():
+    body = "    for i in lend.grid(N):\n        z = lend.local(f64, {0})\n        z[x[i]] = i\n        y[i] = i64(z[{0} - 1])\n"
+    y = np.zeros(3, int)
+    kernel_of(body.format(20_000))(np.array([19_999, 0, 19_999]), y)
+    assert y.tolist() == [0, 0, 2]
+    with pytest.raises(lend.CompileError, match="at most 262144 in all"):
+        kernel_of(body.format(1_200_000))

@@ -53,6 +53,9 @@ from lend.language.signature import (
 )
 from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, ScalarType, StructType, size_of
 
+MAX_PRIVATE_BYTES = 256 * 1024
+"""What the private arrays of a kernel may take in one thread: any thread's stack holds that."""
+
 
 @dataclass(frozen=True, eq=False)
 class Checked:
