@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from lend.ir.typed import Call, For, If, Value, While
 from lend.language.types import Type
-from lend.lower.facts import state_index
 from lend.lower.faults import Failure
 from lend.lower.indexing import add, literal, multiply, range_count
 from lend.lower.values import Lowered, assemble, operands
@@ -62,11 +61,11 @@ def write_for(writer: FunctionWriter, operation: For) -> None:
     builder.append(f"{counter} = phi i64 [ 0, %{before} ], [ {bumped}, %{latch} ]")
     carried = open_carried(writer, types, inits, before, latch)
     index = add(builder, lower, multiply(builder, counter, step))
-    if step == "1":
-        state_index(writer, index, lower, upper)
     writer.bind_all(operation.body.parameters, [index, *carried.values])
     writer.carried.append(operation.body.parameters[1:])
-    yields = writer.run(operation.body)
+    with writer.facts.loop():
+        writer.facts.index(index, lower, upper, step)
+        yields = writer.run(operation.body)
     writer.carried.pop()
     stop, following = (yields[:1], yields[1:]) if operation.stops else ([], yields)
     writer.leave(mark, following)

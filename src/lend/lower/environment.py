@@ -67,11 +67,11 @@ class Environment:
         Sums and products are made again in the region, so that LLVM sees there how `N - 1` and `N` hang together.
         """
         if operand not in self._shared:
-            if operand in self._host.sums:
-                operator, left, right = self._host.sums[operand]
+            if operand in self._host.facts.sums:
+                operator, left, right = self._host.facts.sums[operand]
                 parts = operator, self.word(left), self.word(right)
                 self._shared[operand] = self._region.builder.emit(f"{operator} i64 {parts[1]}, {parts[2]}")
-                self._region.sums[self._shared[operand]] = parts
+                self._region.facts.result(operator, self._shared[operand], *parts[1:])
             else:
                 self._shared[operand] = self.scalar(I64, operand)
         return self._shared[operand]

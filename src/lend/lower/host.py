@@ -27,6 +27,7 @@ from lend.lower.indexing import multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_name
 from lend.lower.scalars import index_word
+from lend.lower.shapes import Shapes
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion, Plan
@@ -41,8 +42,8 @@ class HostWriter(FunctionWriter):
 
     ends_at_fault: ClassVar[bool] = True
 
-    def __init__(self, module: ModuleBuilder, plan: Plan, aliases: Aliases) -> None:
-        super().__init__(module, plan.kernel, aliases)
+    def __init__(self, module: ModuleBuilder, plan: Plan, aliases: Aliases, shapes: Shapes) -> None:
+        super().__init__(module, plan.kernel, aliases, shapes)
         self._regions = {region.parallel: region for region in plan.regions}
         self._exit = self.builder.new_block("fault_exit")
         self.table = temporaries.Table(self.builder, temporaries.capacity(plan.kernel.body))

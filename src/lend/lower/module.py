@@ -13,6 +13,7 @@ from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
 from lend.lower.host import HostWriter
 from lend.lower.roots import find_roots
+from lend.lower.shapes import find_shapes
 from lend.plan.regions import Plan
 
 
@@ -20,5 +21,5 @@ def lower(plan: Plan) -> str:
     """One LLVM module for `plan`, as text; triple and data layout are left to whoever compiles it."""
     module = ModuleBuilder()
     aliases = Aliases(module, find_roots(plan.kernel))
-    HostWriter(module, plan, aliases).write()
+    HostWriter(module, plan, aliases, find_shapes(plan.kernel)).write()
     return f"; {plan.kernel.name}\n\n{module.text()}"

@@ -18,7 +18,6 @@ from lend.language.reduction import BLOCK, LANES
 from lend.lower import control, memory, scalars
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
-from lend.lower.facts import state_index, state_sizes
 from lend.lower.faults import Report, call_fault
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
@@ -62,7 +61,7 @@ class RegionWriter(FunctionWriter):
     ends_at_fault: ClassVar[bool] = False
 
     def __init__(self, host: FunctionWriter, region: DeviceRegion, record: str, axes: list[Axis], partials: str | None) -> None:
-        super().__init__(host.builder.module, host.kernel, host.aliases)
+        super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
         self._body = region.parallel.body
         self._name = region_name(region)
         self._reducer = Reducer(region.parallel)
@@ -72,7 +71,7 @@ class RegionWriter(FunctionWriter):
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
-        state_sizes(self, [value for value in self.values.values() if isinstance(value, ArrayValue)])
+        self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
         self._base = "0"  # position of an iteration less its innermost counter
         self._inner = "0"  # the innermost counter
@@ -174,8 +173,7 @@ class RegionWriter(FunctionWriter):
 
     def _index(self, axis: Axis, counter: str) -> str:
         index = add(self.builder, axis.lower, multiply(self.builder, counter, axis.step))
-        if axis.step == "1":
-            state_index(self, index, axis.lower, axis.upper)
+        self.facts.index(index, axis.lower, axis.upper, axis.step)
         return index
 
     def _smaller(self, a: str, b: str) -> str:

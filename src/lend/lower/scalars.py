@@ -32,17 +32,19 @@ def write_binary(writer: FunctionWriter, operation: Binary) -> None:
     left, right = writer.scalar(operation.left), writer.scalar(operation.right)
     if operation.site is None or operation.operator not in GUARDED or not type.is_integer:
         result = writer.scalars.binary(operation.operator, type, left, right)
-        if type.is_integer and type.bits == 64 and operation.operator in ("add", "sub", "mul"):
-            writer.sums[result] = (operation.operator, left, right)
+        if type.kind == "int" and type.bits == 64:
+            writer.facts.result(operation.operator, result, left, right)
         writer.bind(operation.result, result)
         return
-    name = register_type(type)
+    name, divisor = register_type(type), right
     compare, safe = ("ne", "1") if operation.operator in ("floordiv", "mod") else ("sge", "0")
     ok = writer.builder.emit(f"icmp {compare} {name} {right}, 0")
     minded = writer.check(ok, operation.site, lambda: Failure(index=index_word(writer, type, right)))
     if minded != "true":
         right = writer.builder.emit(f"select i1 {minded}, {name} {right}, {name} {safe}")
     result = writer.scalars.binary(operation.operator, type, left, right)
+    if operation.operator == "mod" and type.kind == "int" and type.bits == 64:
+        writer.facts.remainder(result, divisor, right)
     if minded != "true":
         result = writer.builder.emit(f"select i1 {minded}, {name} {result}, {name} 0")
     writer.bind(operation.result, result)

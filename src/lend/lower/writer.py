@@ -16,8 +16,11 @@ from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
+from lend.lower.facts import Facts
 from lend.lower.faults import LIKELY, Report
-from lend.lower.values import ArrayValue, Lowered, assemble, operands
+from lend.lower.shapes import Shapes
+from lend.lower.values import ArrayValue, Lowered, assemble, describe, operands
+from lend.plan.cost import ArraySize
 
 Subscript = tuple[tuple[str, str], ...]
 """The (index, size) of each dimension, as operands."""
@@ -34,22 +37,37 @@ class FunctionWriter:
     ends_at_fault: ClassVar[bool]
     """Whether a fault leaves the function at once (the host level) or the thread goes on (a device region)."""
 
-    def __init__(self, module: ModuleBuilder, kernel: Kernel, aliases: Aliases) -> None:
+    def __init__(self, module: ModuleBuilder, kernel: Kernel, aliases: Aliases, shapes: Shapes) -> None:
         self.kernel = kernel
         self.aliases = aliases
+        self.shapes = shapes
         self.builder = FunctionBuilder(module)
         self.scalars = ScalarEmitter(self.builder, kernel.math)
         self.values: dict[Value, Lowered] = {}
-        self.sums: dict[str, tuple[str, str, str]] = {}  # how 64-bit sums and products came about: operator and operands
-        self.sizes: set[str] = set()  # operands that are sizes of arrays, so not negative
+        self.facts = Facts(self.builder)
         self.tested: dict[Subscript, str] = {}  # the outcome of each test of subscripts made on every way to the open block
         self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
 
     # ------------------------------------------------------------------------------------------- values
 
     def bind(self, value: Value, lowered: Lowered) -> None:
-        """Say what `value` is from here on."""
-        self.values[value] = lowered
+        """Say what `value` is from here on; sizes that are known from the start take their operands from there."""
+        self.values[value] = self._settled(value, lowered) if isinstance(lowered, ArrayValue) else lowered
+
+    def _settled(self, value: Value, array: ArrayValue) -> ArrayValue:
+        known = self.shapes.get(value, ())
+        sizes = list(array.sizes)
+        for dimension, size in enumerate(known):
+            if isinstance(size, int):
+                sizes[dimension] = str(size)
+            elif isinstance(size, ArraySize):
+                if size.array in self.values:
+                    sizes[dimension] = self.array(size.array).sizes[size.dimension]
+            elif size in self.values:
+                sizes[dimension] = self.scalar(size)
+        if tuple(sizes) == array.sizes:
+            return array
+        return describe(self.builder, array.type, array.pointer, tuple(sizes), array.strides, array.owner)
 
     def bind_all(self, values: tuple[Value, ...], lowered: list[Lowered]) -> None:
         """`bind`, one by one."""
