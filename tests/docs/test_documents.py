@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
+import types
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ def test_programs_of_the_page_run_as_printed(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     text = page.read_text(encoding="utf-8")
-    names: dict[str, Any] = {"__name__": f"page_{page.stem}"}
+    module = types.ModuleType(f"page_{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    names = module.__dict__
     corrected: list[tuple[int, int, str]] = []
     found = blocks(text)
     for position, block in enumerate(found):
@@ -40,7 +44,7 @@ def test_programs_of_the_page_run_as_printed(
             continue
         with pytest.raises(lend.LendError) as caught:
             exec(code, names)
-        said = str(caught.value).replace(str(file), "example.py").rstrip() + "\n"
+        said = re.sub(rf"{re.escape(str(tmp_path))}/block_at_\d+\.py", "example.py", str(caught.value)).rstrip() + "\n"
         expected = found[position + 1]
         assert expected.info == ("text",), f"line {block.line}: a refused program is followed by a text block with its message"
         if request.config.getoption("--bless", default=False):
