@@ -9,6 +9,8 @@ import os
 import platform
 from pathlib import Path
 
+from lend.diagnostics.words import counted
+
 
 def processor() -> str:
     """The processor's name as the system gives it, `AMD EPYC` for instance."""
@@ -39,7 +41,7 @@ def threads() -> int:
 def machine() -> str:
     """One line: processor, cores, system."""
     count = cores()
-    return f"{processor()}, {count} core{'s' if count != 1 else ''}, {platform.system()} {platform.machine()}"
+    return f"{processor()}, {counted(count, 'core')}, {platform.system()} {platform.machine()}"
 
 
 def software() -> str:

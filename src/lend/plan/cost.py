@@ -131,9 +131,7 @@ def _operation(operation: Operation, known: Known) -> Work:
         case Load() | Store() | Unary():
             return Work(1)
         case Binary(operator=operator):
-            return Work(
-                {"floordiv": DIVISION_COST, "mod": DIVISION_COST, "div": DIVISION_COST, "pow": MATH_COST}.get(operator, 1)
-            )
+            return Work(OPERATOR_COSTS.get(operator, 1))
         case Math():
             return Work(MATH_COST)
         case Local():

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lend.diagnostics.errors import ArgumentError
+from lend.diagnostics.words import class_of_value, with_article
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, SizeExpression, evaluate
 from lend.language.dtypes import scalar_of
@@ -36,7 +37,7 @@ from lend.language.types import ArrayType, ElementType, ScalarType, StructType, 
 from lend.runtime.aliasing import check_aliases
 from lend.runtime.borrows import ArrayParameter, Lent
 from lend.runtime.elements import AnyArray, is_array
-from lend.runtime.scalars import article, convert, converter_of, strong_type, weak_type, words_of
+from lend.runtime.scalars import convert, converter_of, strong_type, weak_type, words_of
 from lend.runtime.sizes import resolve_sizes
 
 
@@ -103,9 +104,7 @@ class _GenericScalar:
     def bind(self, value: Any, call: Binding) -> ScalarType:
         element = call.typevars.get(self.typevar)
         if element is None:
-            raise ArgumentError(
-                f"{self.subject} must be a number, not {'None' if value is None else article(type(value).__name__)}"
-            )
+            raise ArgumentError(f"{self.subject} must be a number, not {class_of_value(value)}")
         value = convert(element, value, self.subject)
         call.leaves.append(value)
         call.words += words_of(element, value)
@@ -134,8 +133,8 @@ def _bind_record(struct: StructType, value: Any, subject: str, call: Binding) ->
         read = value.__getitem__
     else:
         fields = ", ".join(name for name, _ in struct.fields)
-        given = "None" if value is None else article(type(value).__name__)
-        raise ArgumentError(f"{subject} must be {article(struct.name)}, not {given}: pass {struct.name}({fields})")
+        given = class_of_value(value)
+        raise ArgumentError(f"{subject} must be {with_article(struct.name)}, not {given}: pass {struct.name}({fields})")
     for name, member in struct.fields:
         inner = f"{subject}.{name}"
         if isinstance(member, StructType):
@@ -168,7 +167,7 @@ class _Tuple:
 
     def bind(self, value: Any, call: Binding) -> tuple[ArrayType, ...]:
         if not isinstance(value, (tuple, list)):
-            given = "None" if value is None else article(type(value).__name__)
+            given = class_of_value(value)
             raise ArgumentError(f"{self.subject} must be {kind_text(self.kind)}, a tuple of arrays, not {given}")
         items: tuple[Any, ...] = tuple(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not self.kind.variadic and len(items) != len(self.kind.items):

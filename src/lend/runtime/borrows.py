@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from lend.diagnostics.errors import ArgumentError, BorrowError, ShapeError
+from lend.diagnostics.words import class_of_value
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, size_text
 from lend.language.dtypes import scalar_of
@@ -23,7 +24,6 @@ from lend.language.types import ArrayType, ElementType, Layout, ScalarType, Stru
 from lend.runtime.elements import AnyArray, AnyDtype, is_array, is_native, is_numpy_scalar, mismatch, numpy_name
 from lend.runtime.memory import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, address_of, view_of
 from lend.runtime.overlap import extent, overlaps_itself
-from lend.runtime.scalars import article
 
 LAYOUTS = (Layout.C, Layout.F, Layout.STRIDED, Layout.UNALIGNED)
 
@@ -165,7 +165,7 @@ class ArrayParameter:
         device = _device_of(value)
         if device is not None:
             return f"and lives on device {device}; this kernel runs on the cpu: bring it over first"
-        kind = "None" if value is None else article(type(value).__name__)
+        kind = class_of_value(value)
         element = self.kind.element
         dtype = "" if isinstance(element, TypeVar) else f", {numpy_name(element)}"
         if isinstance(value, (list, tuple)):

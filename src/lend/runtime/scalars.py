@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lend.diagnostics.errors import ArgumentError
+from lend.diagnostics.words import class_of_value, counted
 from lend.language.dtypes import scalar_of
 from lend.language.rounding import bf16_bits, bf16_value, float_of_integer, rounding
 from lend.language.types import BF16, BOOL_, COMPLEX64, COMPLEX128, F16, F32, F64, I64, PART, ScalarType, widens
@@ -188,15 +189,10 @@ def python_number(source: ScalarType, value: Any) -> Any:
 
 def _refused(element: ScalarType, value: Any, subject: str) -> ArgumentError:
     if is_array(value):
-        given = f"an array of {value.ndim} dimension{'s' if value.ndim != 1 else ''}"
+        given = f"an array of {counted(value.ndim, 'dimension')}"
         return ArgumentError(f"{subject} must be one {element}, not {given}: pass an element, or annotate it Ref[{element}, N]")
-    given = "None" if value is None else f"{article(type(value).__name__)} {_short(value)}".rstrip()
+    given = "None" if value is None else f"{class_of_value(value)} {_short(value)}".rstrip()
     return ArgumentError(f"{subject} must be {element}, not {given}")
-
-
-def article(name: str) -> str:
-    """`name` with its indefinite article."""
-    return f"{'an' if name[:1].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 def _name(subject: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import Array, Element, Entity, Number, Poison, Python, Record, Scalar, TupleOf
 from lend.frontend.typecheck.operators import Operators
@@ -79,7 +80,7 @@ class Arrays(Operators):
         if len(indices) > dimensions:
             self.refuse(
                 "L0211",
-                f"{len(indices)} subscripts on `{base.name}`, which has {dimensions} dimension{'s' if dimensions > 1 else ''}",
+                f"{len(indices)} subscripts on `{base.name}`, which has {counted(dimensions, 'dimension')}",
                 expression.span,
                 f"{len(indices)} subscripts",
             )

@@ -8,27 +8,29 @@ Invariants: recursion is refused; a function's body is checked anew for each cal
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
-from lend.frontend.signature import annotation_of
+from lend.diagnostics.words import counted
+from lend.frontend.signature import annotation_of, raw_annotations
 from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
+    Element,
     Entity,
     Frame,
     Function,
     Missing,
     Poison,
+    Python,
     Record,
     Scalar,
     TupleOf,
 )
 from lend.frontend.typecheck.known_functions import KnownFunctions
-from lend.frontend.typecheck.wording import counted
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Value
 from lend.language.annotations import AnnotationRefused, parameter_kind
@@ -124,7 +126,7 @@ class Inlining(KnownFunctions):
         if len(arguments) > len(positional):
             self.refuse(
                 "L0224",
-                f"`{tree.name}` takes {len(positional)} argument{'s' if len(positional) != 1 else ''}, not {len(arguments)}",
+                f"`{tree.name}` takes {counted(len(positional), 'argument')}, not {len(arguments)}",
                 span,
                 "too many arguments",
                 labels=declared,
@@ -164,6 +166,9 @@ class Inlining(KnownFunctions):
     def annotated(self, function: Function, parameter: syntax.Parameter, entity: Entity, span: Span) -> Entity:
         """An argument, converted to the type its parameter is annotated with, if that is a type kernels know."""
         annotation = annotation_of(function.captured, parameter.name) if function.outer is None else None
+        if function.outer is not None and parameter.annotation is not None:
+            written = self.check(parameter.annotation)
+            annotation = written.object if isinstance(written, Python) else None
         if annotation is None:
             return entity
         try:
@@ -180,6 +185,51 @@ class Inlining(KnownFunctions):
         if isinstance(kind, ArrayKind):
             self.check_borrow(kind, entity, what, span)
         return entity
+
+    def declared_result(self, result: Entity, tree: syntax.Function) -> Entity:
+        """What a function returns, as its `-> …` says, where that is a type kernels know."""
+        if tree.returns is None or self.frame.outer is not None:
+            return result
+        if "return" in (raw := raw_annotations(self.frame.captured)) and raw["return"] in (None, "None"):
+            if not (isinstance(result, Python) and result.object is None):
+                self.refuse(
+                    "L0219", f"`{tree.name}` is declared to return nothing", self.where(result, tree.span), "this is returned",
+                    labels=(Label(tree.returns, "declared here"),),
+                )  # fmt: skip
+            return result
+        return self.returned_as(result, annotation_of(self.frame.captured, "return"), tree, tree.returns)
+
+    def returned_as(self, result: Entity, annotation: Any, tree: syntax.Function, declared: Span) -> Entity:
+        """A result or a part of one, converted to the type that is declared."""
+        what, labels = f"the result of `{tree.name}`", (Label(declared, "declared here"),)
+        at = self.where(result, tree.span)
+        if get_origin(annotation) is tuple:
+            parts = get_args(annotation)
+            if Ellipsis in parts:
+                return result
+            if not isinstance(result, TupleOf) or len(result.items) != len(parts):
+                self.refuse(
+                    "L0219", f"{what} is declared a tuple of {len(parts)}, and it is {self.describe(result)}", at, "returned", labels=labels
+                )
+            items = zip(result.items, parts, strict=True)
+            return TupleOf(tuple(self.returned_as(item, part, tree, declared) for item, part in items))
+        try:
+            kind = parameter_kind(annotation)
+        except AnnotationRefused:
+            return result
+        if isinstance(kind, ScalarKind) and isinstance(kind.element, ScalarType):
+            return Scalar(self.convert(result, kind.element, at, what))
+        fits = True
+        if isinstance(kind, ScalarKind) and isinstance(kind.element, StructType):
+            fits = isinstance(result, Record | Element) and result.type is kind.element
+        elif isinstance(kind, ArrayKind):
+            type = result.value.array if isinstance(result, Array) else None
+            fits = type is not None and type.dimensions == len(kind.sizes)
+            if type is not None and isinstance(kind.element, ScalarType | StructType):
+                fits = fits and type.element is kind.element
+        if not fits:
+            self.refuse("L0219", f"{what} is declared another type, and it is {self.describe(result)}", at, "returned", labels=labels)
+        return result
 
     def check_borrow(self, kind: ArrayKind, entity: Entity, what: str, span: Span) -> None:
         """Refuse an array argument that does not fit the annotation of a parameter."""

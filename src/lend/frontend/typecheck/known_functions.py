@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -70,7 +71,7 @@ class KnownFunctions(Expressions):
                         "L0224",
                         f"`{name}` needs at least two values",
                         span,
-                        f"{len(arguments)} value{'s' if len(arguments) != 1 else ''} given",
+                        f"{counted(len(arguments), 'value')} given",
                         fix=f"write `{entry.op}(a, b)`",
                     )
                 return self.extremum(entry.op, arguments, span)
@@ -87,7 +88,7 @@ class KnownFunctions(Expressions):
                 "L0224",
                 f"`{name}` takes {wanted} argument{'s' if allowed != (1,) else ''}, not {len(arguments)}",
                 span,
-                f"{len(arguments)} argument{'s' if len(arguments) != 1 else ''} given",
+                f"{counted(len(arguments), 'argument')} given",
             )
 
     def call_library(self, entry: Library, name: str, arguments: list[Entity], span: Span) -> Entity:

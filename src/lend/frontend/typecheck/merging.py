@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.conversions import Conversions, join_types
 from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import (
@@ -27,7 +28,7 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.wording import cast_hint, counted, shown
+from lend.frontend.typecheck.wording import cast_hint, shown
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language import arithmetic

@@ -11,12 +11,12 @@ from typing import NoReturn
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
 from lend.frontend.typecheck.merging import Form, Gone
-from lend.frontend.typecheck.wording import counted
 from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Reduction, Value
 from lend.language.types import BOOL_, INDEX

@@ -10,6 +10,7 @@ import types
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.emitter import Emitter
 from lend.frontend.typecheck.entities import (
     Array,
@@ -72,11 +73,11 @@ class Wording(Emitter):
             case Scalar():
                 return "a literal" if entity.literals is not None else shown(entity.value.scalar)
             case Array():
-                return f"an array of {len(entity.shape)} dimension{'s' if len(entity.shape) > 1 else ''}"
+                return f"an array of {counted(len(entity.shape), 'dimension')}"
             case Element() | Record():
                 return f"a `{entity.type.name}`"
             case TupleOf():
-                return f"a tuple of {len(entity.items)} value{'s' if len(entity.items) != 1 else ''}"
+                return f"a tuple of {counted(len(entity.items), 'value')}"
             case Function():
                 return "a function"
             case Python():
@@ -113,11 +114,6 @@ class Wording(Emitter):
         if not operator or "," in operator:
             return span, labels
         return Span(span.source, gap.line, gap.column + lead, gap.line, gap.column + lead + len(operator)), labels
-
-
-def counted(number: int, one: str, several: str | None = None) -> str:
-    """A number of things in words."""
-    return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def within(inner: Span, outer: Span) -> bool:
