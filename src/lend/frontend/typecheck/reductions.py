@@ -99,7 +99,7 @@ class Reductions(Calls):
             if operator is not None and name not in found and isinstance(before[name], Number | Scalar | TupleOf):
                 found[name] = (operator, span)
             elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
-                self.refuse_host_write(name, statement, before[name], found.get(name))
+                self.refuse_host_write(name, statement, found.get(name), extremum_by_branch(body, statement, name))
         return found
 
     def reduction_form(self, statement: syntax.Stmt) -> tuple[str | None, str | None, Span]:
@@ -130,18 +130,17 @@ class Reductions(Calls):
         except Refused:
             return Poison()
 
-    def refuse_host_write(self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None) -> NoReturn:
-        """A parallel loop assigns a host-level name other than by one reduction."""
+    def refuse_host_write(
+        self, name: str, statement: syntax.Stmt, reduced: tuple[str, Span] | None, extremum: str | None
+    ) -> NoReturn:
+        """A parallel loop assigns a host-level name other than by one reduction. `extremum`: what its branch computes."""
         if reduced is not None:
             self.refuse_reduction_write(name, *reduced, statement.span)
         fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
         if isinstance(statement, syntax.AugAssign) and statement.op == "-":
             fix = f"add the negative: `{name} += {negated(statement.value)}`"
-        elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Name):
-            best = f"`{name} = max({name}, {statement.value.id})`"
-            fix = (
-                f"to keep the largest value write {best}, the smallest with `min`; for a value of one iteration use another name"
-            )
+        elif extremum is not None:
+            fix = f"write `{extremum}` instead of the `if`"
         elif isinstance(statement, syntax.Assign) and isinstance(statement.value, syntax.Binary):
             left, op, right = statement.value.left, statement.value.op, statement.value.right
             if op == "-" and self.is_name(left, name):
@@ -186,3 +185,18 @@ def negated(expression: syntax.Expr) -> str:
     text = expression.span.text
     simple = isinstance(expression, syntax.Name | syntax.Literal | syntax.Call | syntax.Attribute | syntax.Subscript)
     return f"-{text}" if simple else f"-({text})"
+
+
+def extremum_by_branch(body: tuple[syntax.Stmt, ...], statement: syntax.Stmt, name: str) -> str | None:
+    """`best = max(best, v)` where `statement` is the `best = v` of an `if v > best: best = v`; None if it is not."""
+    guard = next((s for s in walk(body) if isinstance(s, syntax.If) and s.then == (statement,) and not s.orelse), None)
+    if guard is None or not isinstance(guard.test, syntax.Compare) or not isinstance(statement, syntax.Assign):
+        return None
+    first, ops, rest, value = guard.test.first, guard.test.ops, guard.test.rest, statement.value.span.text
+    if len(rest) != 1 or ops[0] not in ("<", "<=", ">", ">="):
+        return None
+    if [first.span.text, rest[0].span.text] == [value, name]:
+        return f"{name} = {'max' if ops[0][0] == '>' else 'min'}({name}, {value})"
+    if [first.span.text, rest[0].span.text] == [name, value]:
+        return f"{name} = {'max' if ops[0][0] == '<' else 'min'}({name}, {value})"
+    return None

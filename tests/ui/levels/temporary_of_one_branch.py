@@ -1,0 +1,17 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    t = lend.zeros(f64, N)
+    if x[0] > 0.0:
+        u = lend.zeros(f64, N)
+    for i in lend.grid(N):
+        y[i] = u[i]
+
+
+compute(np.ones(4), np.zeros(4))

@@ -1,0 +1,16 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    k = 0
+    while k < 4 and x[k] > 0.0:
+        k += 1
+    y[0] = 1.0
+
+
+compute(np.ones(4), np.zeros(4))

@@ -1,0 +1,16 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        pair = [x[i], 0.0]
+        y[i] = pair[0]
+        x[i] = 0.0
+
+
+compute(np.ones(4), np.zeros(4))
