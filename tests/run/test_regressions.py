@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lend
-from lend import Mut, Ref, f64, i64
+from lend import Mut, Ref, f32, f64, i32, i64
 from lend.dims import N
 
 
@@ -179,12 +179,12 @@ def test_a_chain_of_loads_takes_no_exponential_time():
     assert y.tolist() == [1, 1, 1]
 
 
-def kernel_of(body: str):
-    """A kernel of two arrays, `x` and `y`, with this body."""
-    text = f"@lend.kernel\ndef k(x: Ref[i64, N], y: Mut[i64, N]):\n{body}"
+def kernel_of(body: str, header: str = "x: Ref[i64, N], y: Mut[i64, N]"):
+    """A kernel `k` with this body, of two arrays if nothing else is said."""
+    text = f"@lend.kernel\ndef k({header}):\n{body}"
     name = f"<regression {len(linecache.cache)}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    namespace = dict(globals())
+    namespace = {**globals(), "f32": f32}
     exec(compile(text, name, "exec"), namespace)
     return namespace["k"]
 
@@ -196,3 +196,29 @@ def test_private_arrays_that_no_stack_holds_are_refused():
     assert y.tolist() == [0, 0, 2]
     with pytest.raises(lend.CompileError, match="at most 262144 in all"):
         kernel_of(body.format(1_200_000))
+
+
+@lend.function
+def widened(v) -> f64:
+    return v
+
+
+@lend.kernel
+def declared(x: Ref[i32, N], k: i64) -> tuple[f64, i64]:
+    return widened(x[0]) / 2 + 1, 7
+
+
+def test_results_have_the_types_that_are_declared():
+    for run in (declared, declared.py):
+        assert run(np.array([5], np.int32), 3) == (3.5, 7)
+    for result, value in (
+        ("f32", "k"),
+        ("i64", "None"),
+        ("None", "k"),
+        ("tuple[i64, i64]", "k"),
+        ("Ref[f64, N]", "x"),
+        ("i32", "2**40"),
+    ):
+        text = f"    return {value}\n"
+        with pytest.raises(lend.CompileError, match="k"):
+            kernel_of(text, f"x: Ref[i64, N], k: i64) -> ({result}")

@@ -209,7 +209,11 @@ class Inlining(KnownFunctions):
                 return result
             if not isinstance(result, TupleOf) or len(result.items) != len(parts):
                 self.refuse(
-                    "L0219", f"{what} is declared a tuple of {len(parts)}, and it is {self.describe(result)}", at, "returned", labels=labels
+                    "L0219",
+                    f"{what} is declared a tuple of {len(parts)}, and it is {self.describe(result)}",
+                    at,
+                    "returned",
+                    labels=labels,
                 )
             items = zip(result.items, parts, strict=True)
             return TupleOf(tuple(self.returned_as(item, part, tree, declared) for item, part in items))
@@ -228,7 +232,9 @@ class Inlining(KnownFunctions):
             if type is not None and isinstance(kind.element, ScalarType | StructType):
                 fits = fits and type.element is kind.element
         if not fits:
-            self.refuse("L0219", f"{what} is declared another type, and it is {self.describe(result)}", at, "returned", labels=labels)
+            self.refuse(
+                "L0219", f"{what} is declared another type, and it is {self.describe(result)}", at, "returned", labels=labels
+            )
         return result
 
     def check_borrow(self, kind: ArrayKind, entity: Entity, what: str, span: Span) -> None:

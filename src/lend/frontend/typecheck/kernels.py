@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.spans import Span
@@ -51,7 +51,7 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, ScalarType, StructType, size_of
+from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, MathMode, ScalarType, StructType, size_of
 
 MAX_PRIVATE_BYTES = 256 * 1024
 """What the private arrays of a kernel may take in one thread: any thread's stack holds that."""
@@ -73,7 +73,7 @@ def typecheck(
     signature: Signature,
     types: tuple[ArgumentType, ...],
     typevars: Mapping[TypeVar, ScalarType],
-    math: Literal["fast", "default", "strict"],
+    math: MathMode,
     holes: frozenset[Span] = frozenset(),
 ) -> Checked:
     """The typed tree of a kernel for these argument types. `holes`: places of expressions that have been refused already."""
@@ -120,7 +120,7 @@ class KernelChecker(KernelCalls):
             self.check_block(without_contracts(self.tree))
             if self.unit.diagnostics:
                 return None
-            result = self.settle(self.function_result(self.tree))
+            result = self.settle(self.declared_result(self.function_result(self.tree), self.tree))
             shape, yields = self.results(result)
         sizes = [size for p in self.parameters for size in p.sizes if isinstance(size, Value)]
         region = prune(region_of(body, yields), sizes)

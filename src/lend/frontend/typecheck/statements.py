@@ -397,7 +397,7 @@ class Statements(Reductions):
                 self.check_block(tree.body)
                 if len(self.unit.diagnostics) > before:
                     raise Refused
-                return self.function_result(tree), operations
+                return self.declared_result(self.function_result(tree), tree), operations
         finally:
             self.frames.pop()
 
