@@ -23,7 +23,7 @@ from typing import Literal
 from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Span
 from lend.language.signature import ResultShape
-from lend.language.types import ArrayType, ScalarType, Type
+from lend.language.types import ArrayType, MathMode, ScalarType, Type
 
 
 class Value:
@@ -282,7 +282,8 @@ class View:
     """A sub-view: per dimension of `array` either an index (which drops the dimension) or an `Extent`.
 
     The k-th kept dimension has the size of its extent. Site: "bounds" for an index, "slice" for an extent that is neither empty
-    (`lower >= upper`) nor inside the dimension (`0 <= lower`, `upper <= size`); both share `site`, and the record's dimension tells.
+    (`lower >= upper`) nor inside the dimension (`0 <= lower`, `upper <= size`); both share `site`, and the record's dimension
+    tells.
     Steps are positive. After a fault at grid level the view is empty (all sizes 0).
     """
 
@@ -457,7 +458,8 @@ class For:
 class While:
     """`condition` has the carried values as parameters and yields one bool_; `body` too, and yields as in `For`.
 
-    `results` are the carried values when the condition is false or stop is true. The loop also ends when a fault has been recorded.
+    `results` are the carried values when the condition is false or stop is true. The loop also ends when a fault has been
+    recorded.
     """
 
     span: Span
@@ -588,9 +590,9 @@ class Unchecked:
 class Kernel:
     """One specialisation of a kernel.
 
-    `dims` are its symbolic sizes in the signature's order; `contracts` yields the conditions that hold when the body starts (facts
-    for proofs, evaluated at the call in unbounded integers, never compiled); `body` has no parameters and yields the leaves of `result`
-    (`result` is None for a kernel that returns nothing).
+    `dims` are its symbolic sizes in the signature's order; `contracts` yields the conditions that hold when the body starts
+    (facts for proofs, evaluated at the call in unbounded integers, never compiled); `body` has no parameters and yields the
+    leaves of `result` (`result` is None for a kernel that returns nothing).
     """
 
     span: Span
@@ -601,5 +603,5 @@ class Kernel:
     result: ResultShape | None
     sites: tuple[Site, ...]
     unchecked: tuple[Unchecked, ...]
-    math: Literal["fast", "default", "strict"]
+    math: MathMode
     contracts: Region = Region((), (), ())

@@ -1,7 +1,7 @@
 """The functions a kernel may call: which Python objects they are, and what they give.
 
-Does: say for each function of `math` and each scalar function of NumPy what it is: a primitive `Math` operation, an operator, or a
-few lines of kernel code (`library.py`).  Does not: compute.
+Does: say for each function of `math` and each scalar function of NumPy what it is: a primitive `Math` operation, an operator, or
+a few lines of kernel code (`library.py`).  Does not: compute.
 Invariants: functions are known by what they are bound to, never by spelling.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
+
+from lend.language import library
 
 Domain = Literal["real", "complex", "both"]
 
@@ -60,127 +62,94 @@ class Special:
 
 Entry = Primitive | OperatorFunction | Fold | Library | Special
 
-UNARY = [
-    "sqrt",
-    "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-    "erf",
-    "erfc",
-    "tgamma",
-    "lgamma",
-]
-BINARY = ["atan2", "hypot", "fmod", "copysign", "nextafter", "remainder", "fmax", "fmin"]
-PREDICATES = ["isnan", "isinf", "isfinite", "signbit"]
-COMPLEX = ["exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"]
+UNARY = (
+    *("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("floor", "ceil", "trunc", "rint", "erf", "erfc", "tgamma", "lgamma"),
+)
+BINARY = ("atan2", "hypot", "fmod", "copysign", "nextafter", "remainder", "fmax", "fmin")
+PREDICATES = ("isnan", "isinf", "isfinite", "signbit")
+COMPLEX = frozenset(("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "isnan", "isinf", "isfinite"))
+INTEGRAL = frozenset(("floor", "ceil", "trunc"))
+"""Python's give an int, NumPy's a float."""
 
+_PYTHON_NAMES = {"tgamma": "gamma"}
 _NUMPY_NAMES = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "atan2": "arctan2",
-}  # fmt: skip
+    **{f"a{name}": f"arc{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")},
+    **dict.fromkeys(("erf", "erfc", "tgamma", "lgamma", "remainder")),  # NumPy's remainder is `%`
+}
+"""Where NumPy's name is another one; None where the function is not NumPy's."""
+
+_NUMPY_OPERATORS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "true_divide": "/",
+    "floor_divide": "//",
+    "remainder": "%",
+    "mod": "%",
+    "power": "**",
+    "float_power": "**",
+    "left_shift": "<<",
+    "right_shift": ">>",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "logical_and": "and",
+    "logical_or": "or",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+}
+
+_SPECIAL = ("len", "round", "divmod", "range", "print", "enumerate", "zip", "isinstance", "sum", "any", "all", "sorted")
 
 
 @cache
 def table() -> dict[Any, Entry]:
     """All known functions, by the object itself."""
-    from lend.language import library
+    return {function: entry for entry, function in (*_primitives(), *_operators(), *_others()) if function is not None}
 
-    entries: dict[Any, Entry] = {}
 
-    def add(entry: Entry, *functions: Any) -> None:
-        for function in functions:
-            if function is not None:
-                entries[function] = entry
-
-    for name in UNARY + BINARY:
-        arity = 1 if name in UNARY else 2
-        primitive = Primitive(name, arity, "both" if name in COMPLEX else "real")
-        integral = name in ("floor", "ceil", "trunc")  # Python's give an int, NumPy's a float
+def _primitives() -> Iterator[tuple[Entry, Any]]:
+    for name in (*UNARY, *BINARY, *PREDICATES):
+        domain: Domain = "both" if name in COMPLEX else "real"
+        result = "bool" if name in PREDICATES else "same"
+        primitive = Primitive(name, 2 if name in BINARY else 1, domain, result)
+        python = Primitive(name, 1, domain, "i64") if name in INTEGRAL else primitive
         numpy_name = _NUMPY_NAMES.get(name, name)
-        if name != "remainder":  # NumPy's remainder is `%`
-            add(primitive, getattr(np, numpy_name, None) if name not in ("erf", "erfc", "tgamma", "lgamma") else None)
-        if not integral:
-            add(primitive, getattr(math, {"tgamma": "gamma"}.get(name, name), None))
-    for name in ("floor", "ceil", "trunc"):
-        add(Primitive(name, 1, "real", "i64"), getattr(math, name))
-    for name in PREDICATES:
-        add(
-            Primitive(name, 1, "both" if name != "signbit" else "real", "bool"),
-            getattr(np, name, None),
-            getattr(math, name, None),
-        )
-    add(Primitive("fma", 3), getattr(math, "fma", None))
-    add(Primitive("conj", 1, "complex"), np.conjugate)
-    add(Primitive("rint", 1), np.rint)
+        if numpy_name is not None:
+            yield primitive, getattr(np, numpy_name, None)
+        yield python, getattr(math, _PYTHON_NAMES.get(name, name), None)
+    yield Primitive("fma", 3), getattr(math, "fma", None)
+    yield Primitive("conj", 1, "complex"), np.conjugate
+    yield Primitive("rint", 1), np.rint
 
-    operators: dict[str, tuple[str, ...]] = {
-        "+": ("add",), "-": ("subtract",), "*": ("multiply",), "/": ("true_divide",), "//": ("floor_divide",),
-        "%": ("remainder", "mod"), "**": ("power", "float_power"), "<<": ("left_shift",), ">>": ("right_shift",),
-        "&": ("bitwise_and",), "|": ("bitwise_or",), "^": ("bitwise_xor",),
-        "==": ("equal",), "!=": ("not_equal",), "<": ("less",), "<=": ("less_equal",), ">": ("greater",), ">=": ("greater_equal",),
-        "and": ("logical_and",), "or": ("logical_or",),
-    }  # fmt: skip
-    for op, names in operators.items():
-        for name in names:
-            add(OperatorFunction(op, 2), getattr(np, name))
-    add(OperatorFunction("-", 1), np.negative)
-    add(OperatorFunction("+", 1), np.positive)
-    add(OperatorFunction("~", 1), np.bitwise_not)
-    add(OperatorFunction("not", 1), np.logical_not)
-    add(OperatorFunction("abs", 1), builtins.abs, np.absolute, np.fabs, math.fabs)
-    add(OperatorFunction("**", 2), math.pow, builtins.pow)
-    add(Fold("min"), builtins.min, np.minimum)
-    add(Fold("max"), builtins.max, np.maximum)
 
+def _operators() -> Iterator[tuple[Entry, Any]]:
+    for name, op in _NUMPY_OPERATORS.items():
+        yield OperatorFunction(op, 2), getattr(np, name)
+    for op, function in (("-", np.negative), ("+", np.positive), ("~", np.bitwise_not), ("not", np.logical_not)):
+        yield OperatorFunction(op, 1), function
+    for function in (builtins.abs, np.absolute, np.fabs, math.fabs):
+        yield OperatorFunction("abs", 1), function
+    for function in (math.pow, builtins.pow):
+        yield OperatorFunction("**", 2), function
+
+
+def _others() -> Iterator[tuple[Entry, Any]]:
+    yield from ((Fold("min"), builtins.min), (Fold("min"), np.minimum), (Fold("max"), builtins.max), (Fold("max"), np.maximum))
     for name, function in library.FUNCTIONS.items():
         for module in (math, np):
-            found = getattr(module, name, None)
-            if found is not None:
-                add(Library(function), found)
-    for special in (
-        "len",
-        "round",
-        "divmod",
-        "range",
-        "print",
-        "enumerate",
-        "zip",
-        "isinstance",
-        "sum",
-        "any",
-        "all",
-        "sorted",
-        "abs",
-    ):
-        if special != "abs":
-            add(Special(special), getattr(builtins, special))
-    add(Special("round"), np.round, np.around)
-    add(Special("divmod"), np.divmod)
-    add(Special("where"), np.where)
-    add(Special("real"), np.real)
-    add(Special("imag"), np.imag)
-    add(Special("bit_count"), getattr(np, "bitwise_count", None))
-    return entries
+            yield Library(function), getattr(module, name, None)
+    for name in _SPECIAL:
+        yield Special(name), getattr(builtins, name)
+    yield from ((Special("round"), np.round), (Special("round"), np.around), (Special("divmod"), np.divmod))
+    yield from ((Special("where"), np.where), (Special("real"), np.real), (Special("imag"), np.imag))
+    yield Special("bit_count"), getattr(np, "bitwise_count", None)
 
 
 def lookup(function: Any) -> Entry | None:

@@ -11,18 +11,15 @@ Example: `ScalarEmitter(builder, "default").binary("floordiv", I32, "%a", "%b")`
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from lend.diagnostics.errors import InternalError
 from lend.ir.typed import BinaryOperator, UnaryOperator
 from lend.language.rounding import rounding
-from lend.language.types import BF16, F16, PART, ScalarType
+from lend.language.types import BF16, F16, PART, MathMode, ScalarType
 from lend.lower import math as math_functions
 from lend.lower import scalar_casts, scalar_complex, scalar_narrow
 from lend.lower.builder import FunctionBuilder
 from lend.lower.scalar_types import float_text, memory_type, register_type
-
-MathMode = Literal["fast", "default", "strict"]
 
 FLAGS: dict[MathMode, str] = {"strict": "", "default": "contract ", "fast": "reassoc nsz arcp contract afn "}
 

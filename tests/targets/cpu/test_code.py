@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from lend.language.types import F32, F64, I32, ScalarType
-from lend.lower.arithmetic import MathMode, ScalarEmitter
+from lend.language.types import F32, F64, I32, MathMode, ScalarType
+from lend.lower.arithmetic import ScalarEmitter
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.targets.cpu.emit import assembly, compile_module, optimise
 from lend.targets.cpu.machine import Machine, host, named

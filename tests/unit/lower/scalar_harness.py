@@ -24,9 +24,10 @@ from lend.language.types import (
     U16,
     U32,
     U64,
+    MathMode,
     ScalarType,
 )  # fmt: skip
-from lend.lower.arithmetic import MathMode, ScalarEmitter
+from lend.lower.arithmetic import ScalarEmitter
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.targets.cpu.emit import CompiledModule, compile_module
 from lend.targets.cpu.machine import Machine

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
@@ -18,7 +18,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.entities import Array, Entity, Frame
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Region, Value
-from lend.language.types import BOOL_, Type
+from lend.language.types import BOOL_, MathMode, Type
 
 
 class Refused(Exception):
@@ -41,7 +41,7 @@ class Dependency:
 class Unit:
     """What one run of the type checker produces beside operations."""
 
-    math: Literal["fast", "default", "strict"]
+    math: MathMode
     holes: frozenset[Span] = frozenset()  # expressions that have been refused already
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     sites: list[Site] = field(default_factory=list[Site])
