@@ -85,6 +85,7 @@ TITLES: dict[str, str] = {
     "L0503": "an annotation that is not a type of kernels",
     "L0504": "a size that no dimension gives",
     "L0505": "two sizes of one name",
+    "L0506": "an index type where none can stand",
 }
 
 

@@ -107,7 +107,7 @@ def _kind(
         return parameter_kind(annotation)
     except AnnotationRefused as refused:
         diagnostics.append(
-            Diagnostic("L0503", f"`{parameter.name}`: {refused.message}", Label(span, "in this annotation"), fix=refused.fix)
+            Diagnostic(refused.code, f"`{parameter.name}`: {refused.message}", Label(span, "in this annotation"), fix=refused.fix)
         )
         return None
 
@@ -116,6 +116,7 @@ def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[D
     """All size names, in order; a name that no dimension gives directly is an error."""
     found: dict[DimType, None] = {}
     direct: set[DimType] = set()
+    bounds: set[DimType] = set()  # names in the bounds of index types
     mentions: dict[DimType, set[str]] = {}
     for spec in specs:
         arrays = (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
@@ -126,14 +127,19 @@ def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[D
                     mentions.setdefault(name, set()).add(spec.name)
                 if isinstance(size, DimType) and size.equals is None:
                     direct.add(size)
+            for name in symbols(array.facts.bound) if array.facts is not None else ():
+                found[name] = None
+                bounds.add(name)
+                mentions.setdefault(name, set()).add(spec.name)
     for name in found:
         if name not in direct:
             span = next((p.annotation_span or p.span for p in tree.parameters if p.name in mentions[name]), tree.span)
+            where = "in the bound of an index type" if name in bounds else "inside expressions"
             diagnostics.append(
                 Diagnostic(
                     "L0504",
                     f"no argument says how large `{name.__name__}` is",
-                    Label(span, f"`{name.__name__}` stands only inside expressions"),
+                    Label(span, f"`{name.__name__}` stands only {where}"),
                     fix=f"some parameter must have `{name.__name__}` itself as a dimension: `x: Ref[f64, {name.__name__}]`",
                 )
             )

@@ -9,27 +9,30 @@ from __future__ import annotations
 import operator
 import types as python_types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
-from lend.language.borrows import BorrowAnnotation, ComptimeAnnotation
+from lend.language.borrows import BorrowAnnotation, ComptimeAnnotation, Index, IndexAnnotation, IndexKind, Offsets, Unique
 from lend.language.dims import Dim, DimType, Size, SizeExpression, size_text
 from lend.language.dtypes import scalar_of_class
-from lend.language.signature import ArrayKind, ComptimeKind, ParameterKind, ScalarKind, TupleKind
+from lend.language.signature import ArrayKind, ComptimeKind, IndexFacts, ParameterKind, ScalarKind, TupleKind
 from lend.language.structs import struct_type
-from lend.language.types import BF16, SCALARS, ElementType, ScalarType
+from lend.language.types import BF16, I64, SCALARS, Borrow, ElementType, ScalarType
 
 MAX_DIMENSIONS = 6
+INDEX_NAMES: dict[IndexKind, str] = {"index": "Index", "unique": "Unique", "offsets": "Offsets"}
 
 
 class AnnotationRefused(Exception):
     """An annotation that lend does not take: one sentence, and what to write instead."""
 
-    def __init__(self, message: str, fix: str | None = None) -> None:
+    def __init__(self, message: str, fix: str | None = None, code: str = "L0503") -> None:
         super().__init__(message)
         self.message = message
         self.fix = fix
+        self.code = code
 
 
 def parameter_kind(annotation: Any) -> ParameterKind:
@@ -50,8 +53,16 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
     found = struct_type(annotation)
     if found is not None:
         return found
-    known = scalar_of_class(annotation)
     text = annotation_text(annotation)
+    if isinstance(annotation, IndexAnnotation):
+        raise AnnotationRefused(
+            f"`{text}` is a type of array elements, not of {what}",
+            "write `i64`, and say the rest as a contract, such as `assert 0 <= k < N`",
+            "L0506",
+        )
+    if any(annotation is name for name in (Index, Unique, Offsets)):
+        raise AnnotationRefused(f"`{text}` does not say where its values lie", f"write `{text}[N]`: they lie below `N`")
+    known = scalar_of_class(annotation)
     if known is not None:
         what_it_is = "is a type of NumPy, not of kernels" if text.startswith("np.") else "does not say its width"
         raise AnnotationRefused(f"`{text}` {what_it_is}", f"write `{known}`, after `from lend import {known}`")
@@ -85,18 +96,58 @@ def _advice(annotation: Any, what: str) -> str:
 def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
     """The kind of `Ref[…]`, `Mut[…]` or `Out[…]`. Raises AnnotationRefused."""
     name = annotation.borrow.value
-    element = element_type(annotation.element, "an array element")
+    facts, element = None, annotation.element
+    if isinstance(element, IndexAnnotation):
+        element, facts = index_type(element)
+    element = element_type(element, "an array element")
     if not annotation.sizes:
         raise AnnotationRefused(
-            f"`{name}[{element_text(element)}]` has no sizes",
-            f"write `{name}[{element_text(element)}, N]`, one size for each dimension",
+            f"`{annotation_text(annotation)}` has no sizes",
+            f"write `{name}[{element_text(annotation.element)}, N]`, one size for each dimension",
         )
     if len(annotation.sizes) > MAX_DIMENSIONS:
         raise AnnotationRefused(
             f"an array has at most {MAX_DIMENSIONS} dimensions, not {len(annotation.sizes)}",
             "merge some of them with `reshape` before the call",
         )
-    return ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes))
+    kind = ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes), facts)
+    check_facts(kind)
+    return kind
+
+
+def index_type(annotation: IndexAnnotation) -> tuple[ScalarType, IndexFacts]:
+    """How an index type is stored, and what it says of the elements. Raises AnnotationRefused."""
+    text = annotation_text(annotation)
+    if len(annotation.parameters) not in (1, 2):
+        name = INDEX_NAMES[annotation.kind]
+        raise AnnotationRefused(
+            f"`{text}` is not one bound and a storage type", f"write `{name}[N]`, or `{name}[N, i32]` for other than `i64`"
+        )
+    bound, *rest = annotation.parameters
+    storage = rest[0] if rest else I64
+    if not isinstance(storage, ScalarType) or not storage.is_integer:
+        widths = ", ".join(f"`{scalar}`" for scalar in SCALARS if scalar.is_integer)
+        raise AnnotationRefused(f"`{text}` is not stored as an integer type", f"the storage type is one of {widths}")
+    return storage, IndexFacts(annotation.kind, size_of_annotation(bound))
+
+
+def check_facts(kind: ArrayKind) -> None:
+    """Raise AnnotationRefused where an index type cannot stand."""
+    if kind.facts is None:
+        return
+    if kind.borrow is not Borrow.REF:
+        written = replace(kind, borrow=Borrow.REF)
+        raise AnnotationRefused(
+            f"`{kind_text(kind)}` would let the kernel change indices that are tested at the call only",
+            f"write `{kind_text(replace(kind, facts=None))}` to write them, `{kind_text(written)}` to read them",
+            "L0506",
+        )
+    if kind.facts.kind == "offsets" and len(kind.sizes) != 1:
+        raise AnnotationRefused(
+            f"`Offsets` are a row, and `{kind_text(kind)}` has {len(kind.sizes)} dimensions",
+            f"write `{kind_text(replace(kind, sizes=kind.sizes[:1]))}`",
+            "L0506",
+        )
 
 
 def size_of_annotation(size: Any) -> Size:
@@ -109,7 +160,7 @@ def size_of_annotation(size: Any) -> Size:
         (size, *more) = get_args(size)
         if more:
             raise AnnotationRefused("a size is one number", "write `Literal[3]`")
-    if isinstance(size, bool | np.bool_) or not hasattr(size, "__index__"):
+    if isinstance(size, type | bool | np.bool_) or not hasattr(size, "__index__"):
         raise AnnotationRefused(
             f"`{annotation_text(size)}` is not a size",
             "write a size name, after `from lend.dims import N`, or `Literal[3]` for a fixed size",
@@ -157,14 +208,15 @@ def element_text(element: Any) -> str:
     """An element type as the user writes it."""
     if isinstance(element, TypeVar):
         return element.__name__
-    return repr(element)
+    return annotation_text(element) if isinstance(element, IndexAnnotation) else repr(element)
 
 
 def annotation_text(annotation: Any) -> str:
     """An annotation as the user writes it, near enough for a message."""
     if isinstance(annotation, BorrowAnnotation):
-        sizes = [size_text(s) if isinstance(s, DimType | SizeExpression | int) else annotation_text(s) for s in annotation.sizes]
-        return f"{annotation.borrow.value}[{', '.join([element_text(annotation.element), *sizes])}]"
+        return f"{annotation.borrow.value}[{', '.join([element_text(annotation.element), *map(_part_text, annotation.sizes)])}]"
+    if isinstance(annotation, IndexAnnotation):
+        return f"{INDEX_NAMES[annotation.kind]}[{', '.join(map(_part_text, annotation.parameters))}]"
     if isinstance(annotation, ComptimeAnnotation):
         return f"comptime[{annotation_text(annotation.type)}]"
     if isinstance(annotation, type):
@@ -176,13 +228,27 @@ def annotation_text(annotation: Any) -> str:
     return repr(annotation)
 
 
+def _part_text(part: Any) -> str:
+    """A size, or what was written in its place."""
+    if get_origin(part) is Literal:
+        return f"Literal[{', '.join(map(repr, get_args(part)))}]"
+    return size_text(part) if isinstance(part, DimType | SizeExpression | int) else annotation_text(part)
+
+
 def kind_text(kind: ParameterKind) -> str:
     """A parameter's kind as the user writes it."""
     if isinstance(kind, ScalarKind):
         return element_text(kind.element)
     if isinstance(kind, ArrayKind):
-        return f"{kind.borrow.value}[{', '.join([element_text(kind.element), *map(size_text, kind.sizes)])}]"
+        element = element_text(kind.element) if kind.facts is None else facts_text(kind.facts, kind.element)
+        return f"{kind.borrow.value}[{', '.join([element, *map(size_text, kind.sizes)])}]"
     if isinstance(kind, TupleKind):
         items = ", ".join(map(kind_text, kind.items))
         return f"tuple[{items}, ...]" if kind.variadic else f"tuple[{items}]"
     return f"comptime[{annotation_text(kind.type)}]"
+
+
+def facts_text(facts: IndexFacts, storage: Any) -> str:
+    """An index type as the user writes it."""
+    parts = [size_text(facts.bound), *([] if storage is I64 else [element_text(storage)])]
+    return f"{INDEX_NAMES[facts.kind]}[{', '.join(parts)}]"

@@ -9,10 +9,13 @@ borrow is a protocol that NumPy arrays satisfy, so calls check too. Element widt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, TypeVarTuple
 
 from lend.language import types
 from lend.language.types import Borrow
+
+IndexKind = Literal["index", "unique", "offsets"]
+"""What an index type promises of an array's elements; see `signature.IndexFacts`."""
 
 T = TypeVar("T", bound=Any)
 U = TypeVar("U", bound=Any)
@@ -36,6 +39,19 @@ class BorrowAnnotation:
 
 
 @dataclass(frozen=True)
+class IndexAnnotation:
+    """`Index[bound]`, `Unique[bound]` or `Offsets[bound]`, perhaps with a storage type after it, as written; not yet judged."""
+
+    kind: IndexKind
+    parameters: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        from lend.language.annotations import annotation_text
+
+        return annotation_text(self)
+
+
+@dataclass(frozen=True)
 class ComptimeAnnotation:
     """`comptime[type]` as written."""
 
@@ -43,7 +59,7 @@ class ComptimeAnnotation:
 
 
 if TYPE_CHECKING:
-    from typing import Annotated, TypeAlias
+    from typing import Annotated, Generic, TypeAlias
 
     E_co = TypeVar("E_co", covariant=True)
     E = TypeVar("E")
@@ -74,6 +90,15 @@ if TYPE_CHECKING:
         def __len__(self) -> int: ...
         def __getitem__(self, index: Any, /) -> Any: ...
         def __setitem__(self, index: Any, value: Any, /) -> None: ...
+
+    class Index(int, Generic[*Sizes]):
+        """`Index[D]`: an element in 0..D-1, tested when the array is lent."""
+
+    class Unique(int, Generic[*Sizes]):
+        """`Unique[D]`: an element in 0..D-1 that is in the array once, tested when the array is lent."""
+
+    class Offsets(int, Generic[*Sizes]):
+        """`Offsets[D]`: an element in 0..D, not less than the one before it, tested when the array is lent."""
 
     comptime: TypeAlias = Annotated[E, "comptime"]
 
@@ -119,6 +144,31 @@ else:
         """An exclusive borrow: `Out[f32, N]` is written whole."""
 
         borrow = Borrow.OUT
+
+    class _IndexName:
+        kind: IndexKind
+
+        def __init__(self, *_args):
+            name = type(self).__name__
+            raise TypeError(f"{name} is for annotations: Ref[{name}[N], M]")
+
+        def __class_getitem__(cls, parameters):
+            return IndexAnnotation(cls.kind, parameters if isinstance(parameters, tuple) else (parameters,))
+
+    class Index(_IndexName):
+        """Elements in 0..D-1: `Ref[Index[D], M]`, or stored as another type: `Ref[Index[D, i32], M]`."""
+
+        kind = "index"
+
+    class Unique(_IndexName):
+        """Elements in 0..D-1, no two of them equal: `Ref[Unique[D], M]`; `Ref[Unique[D], D]` is a permutation."""
+
+        kind = "unique"
+
+    class Offsets(_IndexName):
+        """Elements in 0..D, none less than the one before it: `Ref[Offsets[D], M]`, as the row pointers of a CSR matrix."""
+
+        kind = "offsets"
 
     class comptime:
         """A compile-time value: `comptime[int]`; the kernel is specialised for it."""

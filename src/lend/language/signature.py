@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from lend.language.borrows import IndexKind
 from lend.language.dims import DimType, Size
 from lend.language.types import ArrayType, Borrow, ElementType, ScalarType, StructType, Type
 
@@ -23,12 +24,25 @@ class ScalarKind:
 
 
 @dataclass(frozen=True)
+class IndexFacts:
+    """What is tested of an array's elements when it is lent.
+
+    "index": they lie in 0..bound-1. "unique": they are distinct too. "offsets": they lie in 0..bound and never decrease (one
+    dimension).
+    """
+
+    kind: IndexKind
+    bound: Size
+
+
+@dataclass(frozen=True)
 class ArrayKind:
-    """A borrowed array: `borrow` is REF, MUT or OUT."""
+    """A borrowed array: `borrow` is REF, MUT or OUT. `facts`: what an index type says of the elements (integers)."""
 
     borrow: Borrow
     element: ElementType | TypeVar
     sizes: tuple[Size, ...]
+    facts: IndexFacts | None = None
 
 
 @dataclass(frozen=True)
