@@ -1,12 +1,13 @@
 """What once went wrong, one test each, named after it."""
 
 import linecache
+import math
 
 import numpy as np
 import pytest
 
 import lend
-from lend import Mut, Ref, f32, f64, i32, i64
+from lend import Mut, Ref, bool_, f32, f64, i32, i64, u8, u16
 from lend.dims import N
 
 
@@ -222,3 +223,30 @@ def test_results_have_the_types_that_are_declared():
         text = f"    return {value}\n"
         with pytest.raises(lend.CompileError, match="k"):
             kernel_of(text, f"x: Ref[i64, N], k: i64) -> ({result}")
+
+
+@lend.kernel(math="strict")
+def at_most_the_larger(x: Ref[f32, N], count: Ref[u16, N], out: Mut[bool_, N]):
+    for i in lend.grid(N):
+        out[i] = x[i] <= np.fmax(math.fmod(x[i], f32(3.0)), f32(count[i]))
+
+
+def test_fmax_of_nan_and_a_converted_integer_is_the_integer():
+    x, count = np.full(50, -np.inf, np.float32), np.full(50, 10, np.uint16)
+    for run in (at_most_the_larger, at_most_the_larger.py):
+        out = np.zeros(50, bool)
+        run(x, count, out)
+        assert out.all()
+
+
+@lend.kernel
+def log_of_sum(x: Ref[f32, N], y: Ref[f32, N], n: Ref[u8, N], out: Mut[f32, N]):
+    for i in lend.grid(N):
+        out[i] = np.logaddexp2(np.logaddexp(x[i], y[i]), n[i])
+
+
+def test_logaddexp_of_f32_is_f32():
+    x, y, n = (np.linspace(low, 9, 100, dtype=np.float32) for low in (-9, 9, 0))
+    out = np.zeros(100, np.float32)
+    log_of_sum(x, y, n.astype(np.uint8), out)
+    np.testing.assert_allclose(out, np.logaddexp2(np.logaddexp(x, y), n.astype(np.uint8).astype(np.float32)), rtol=1e-6)

@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 
 
+LN2 = math.log(2.0)  # a number here: in a kernel the call would give f64, whatever it meets
+LOG2_E = 1.0 / LN2
+
+
 def degrees(x: Any) -> Any:
     """Radians to degrees."""
     return x * (180.0 / math.pi)
@@ -62,15 +66,15 @@ def clip(x: Any, low: Any, high: Any) -> Any:
 def logaddexp(a: Any, b: Any) -> Any:
     """log(exp(a) + exp(b)) without overflow."""
     if a == b:
-        return a + math.log(2.0)
+        return max(a, b) + LN2
     return max(a, b) + np.log1p(np.exp(-abs(a - b)))
 
 
 def logaddexp2(a: Any, b: Any) -> Any:
     """log2(2**a + 2**b) without overflow."""
     if a == b:
-        return a + 1.0
-    return max(a, b) + np.log1p(np.exp2(-abs(a - b))) * (1.0 / math.log(2.0))
+        return max(a, b) + 1.0
+    return max(a, b) + np.log1p(np.exp2(-abs(a - b))) * LOG2_E
 
 
 def gcd(a: Any, b: Any) -> Any:

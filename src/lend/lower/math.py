@@ -26,7 +26,6 @@ PURE = "nounwind willreturn memory(none)"
 
 INTRINSICS = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fma": "fma", "copysign": "copysign",
-    "fmax": "maximumnum", "fmin": "minimumnum",
 }  # fmt: skip
 """Primitive -> LLVM intrinsic: each is exact or correctly rounded, and an instruction on most machines."""
 
@@ -69,6 +68,8 @@ def _real(emitter: ScalarEmitter, function: str, type: ScalarType, arguments: li
         return _narrow_nextafter(emitter, type, arguments[0], arguments[1])
     if function == "fmod":
         return emitter.builder.emit(f"frem {name} {arguments[0]}, {arguments[1]}")  # exact in every type
+    if function in ("fmax", "fmin"):
+        return _ignoring_nan(emitter, "maximum" if function == "fmax" else "minimum", name, arguments[0], arguments[1])
     if function in INTRINSICS:
         return emitter.rounded(type, emitter.intrinsic(INTRINSICS[function], name, arguments))
     if function in LIBRARY:
@@ -98,6 +99,16 @@ def _predicate(emitter: ScalarEmitter, function: str, name: str, a: str) -> str:
         return emit(f"icmp slt {bits} {emit(f'bitcast {name} {a} to {bits}')}, 0")
     size = emitter.intrinsic("fabs", name, [a], flags="")
     return emit(f"fcmp {'oeq' if function == 'isinf' else 'one'} {name} {size}, {float_text(float('inf'))}")
+
+
+def _ignoring_nan(emitter: ScalarEmitter, intrinsic: str, name: str, a: str, b: str) -> str:
+    """The larger or smaller of what is a number. Not `llvm.maximumnum`: for x86 with AVX-512, LLVM 22 turns that of a NaN and a
+    value known to be none (an integer converted, say) into NaN."""
+    emit = emitter.builder.emit
+    nan_a, nan_b = emit(f"fcmp uno {name} {a}, 0.0"), emit(f"fcmp uno {name} {b}, 0.0")
+    result = emitter.intrinsic(intrinsic, name, [a, b], flags="")
+    result = emit(f"select i1 {nan_b}, {name} {a}, {name} {result}")
+    return emit(f"select i1 {nan_a}, {name} {b}, {name} {result}")
 
 
 def _narrow_nextafter(emitter: ScalarEmitter, type: ScalarType, a: str, b: str) -> str:
