@@ -8,7 +8,7 @@ import pytest
 
 import lend
 from lend import Mut, Ref, bool_, f32, f64, i32, i64, u8, u16
-from lend.dims import N
+from lend.dims import M, N
 
 
 @lend.kernel
@@ -250,3 +250,23 @@ def test_logaddexp_of_f32_is_f32():
     out = np.zeros(100, np.float32)
     log_of_sum(x, y, n.astype(np.uint8), out)
     np.testing.assert_allclose(out, np.logaddexp2(np.logaddexp(x, y), n.astype(np.uint8).astype(np.float32)), rtol=1e-6)
+
+
+@lend.kernel
+def shorter_into(x: Ref[f64, N], y: Mut[f64, M]):
+    for i in lend.grid(min(N, M)):
+        y[i] = x[i] * 2
+
+
+@lend.kernel
+def rows_into(x: Mut[f64, N, M]):
+    t = lend.zeros(f64, M)
+    shorter_into(x[0, :], t)
+    shorter_into(t[::2], x[1, 1:])
+
+
+def test_a_value_has_its_own_name_in_each_plain_function():
+    for run in (rows_into, rows_into.py):
+        x = np.arange(8.0).reshape(2, 4)
+        run(x)
+        assert x.tolist() == [[0, 1, 2, 3], [4, 0, 8, 7]]

@@ -205,9 +205,20 @@ class Writer:
         return names[0] if len(names) == 1 and not tuple_needed else ast.Tuple(names, ast.Store())
 
 
+def name_nodes(function: Function, definition: ast.FunctionDef) -> None:
+    """Name the values in a function once more: one that it shares with another function has a name of its own in each."""
+    for node in ast.walk(definition):
+        value = function.slots.get(node) if isinstance(node, ast.Name) else None
+        if isinstance(node, ast.Name) and value in function.names:
+            node.id = function.names[value]
+
+
 def compile_functions(functions: Sequence[Function], spans: dict[ast.expr, Span]) -> CodeType:
     """A module that defines `functions`; each one's code has its own file and name."""
-    module = ast.Module([Writer(function, spans).definition() for function in functions], [])
+    definitions = [Writer(function, spans).definition() for function in functions]
+    for function, definition in zip(functions, definitions, strict=True):
+        name_nodes(function, definition)
+    module = ast.Module([*definitions], [])
     ast.fix_missing_locations(module)
     code = compile(module, "<lend>", "exec", dont_inherit=True, optimize=0)
     by_name = {function.internal: function for function in functions}
