@@ -7,8 +7,6 @@ Invariants: the signature is complete or the diagnostics are not empty.
 
 from __future__ import annotations
 
-import inspect
-import sys
 from typing import Any
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
@@ -16,6 +14,7 @@ from lend.frontend.capture import Captured
 from lend.ir import syntax
 from lend.language.annotations import AnnotationRefused, parameter_kind
 from lend.language.dims import DimType, symbols
+from lend.language.python_annotations import raw_annotations
 from lend.language.signature import (
     NO_DEFAULT,
     ArrayKind,
@@ -26,18 +25,9 @@ from lend.language.signature import (
 )
 
 
-def raw_annotations(captured: Captured) -> dict[str, Any]:
-    """A function's annotations as Python holds them: objects, or strings under `from __future__ import annotations`."""
-    if sys.version_info >= (3, 14):
-        import annotationlib
-
-        return annotationlib.get_annotations(captured.function, format=annotationlib.Format.FORWARDREF)
-    return dict(inspect.get_annotations(captured.function))
-
-
 def annotation_of(captured: Captured, name: str) -> Any:
     """The annotation of one parameter, evaluated; None if there is none or it cannot be evaluated."""
-    raw = raw_annotations(captured).get(name)
+    raw = raw_annotations(captured.function).get(name)
     if not isinstance(raw, str):
         return raw
     try:
@@ -59,7 +49,7 @@ def evaluate(captured: Captured, text: str) -> Any:
 def signature_of(captured: Captured, tree: syntax.Function) -> tuple[Signature, list[Diagnostic]]:
     """The signature of a kernel and what is wrong with it."""
     diagnostics: list[Diagnostic] = []
-    raw = raw_annotations(captured)
+    raw = raw_annotations(captured.function)
     specs: list[ParameterSpec] = []
     for parameter in tree.parameters:
         kind = _kind(captured, parameter, raw, diagnostics)

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform, get_origin
 import numpy as np
 
 from lend.language.dtypes import numpy_dtype
+from lend.language.python_annotations import raw_annotations
 from lend.language.types import ElementType, ScalarType, StructType
 
 C = TypeVar("C")
@@ -50,7 +51,7 @@ def struct(cls: type[C]) -> type[C]:
     namespace = dict(vars(module)) if module is not None else {}
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # where the class stands: its annotations may be strings
     fields: list[tuple[str, ElementType]] = []
-    for name, annotation in _annotations(cls).items():
+    for name, annotation in raw_annotations(cls).items():
         if isinstance(annotation, str):
             annotation = eval(annotation, {**namespace, **frame.f_globals}, dict(frame.f_locals))
         if get_origin(annotation) is ClassVar or annotation is ClassVar:
@@ -68,11 +69,3 @@ def struct(cls: type[C]) -> type[C]:
     for name, value in attributes.items():  # type checkers do not know them
         setattr(made, name, value)
     return made
-
-
-def _annotations(cls: type) -> dict[str, Any]:
-    if sys.version_info >= (3, 14):
-        import annotationlib
-
-        return annotationlib.get_annotations(cls)
-    return dict(cls.__dict__.get("__annotations__", {}))

@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
-from lend.frontend.signature import annotation_of, raw_annotations
+from lend.frontend.signature import annotation_of
 from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
@@ -34,6 +34,7 @@ from lend.frontend.typecheck.known_functions import KnownFunctions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Value
 from lend.language.annotations import AnnotationRefused, parameter_kind
+from lend.language.python_annotations import raw_annotations
 from lend.language.signature import ArrayKind, ComptimeKind, ScalarKind
 from lend.language.types import (
     ScalarType,
@@ -190,7 +191,7 @@ class Inlining(KnownFunctions):
         """What a function returns, as its `-> …` says, where that is a type kernels know."""
         if tree.returns is None or self.frame.outer is not None:
             return result
-        if "return" in (raw := raw_annotations(self.frame.captured)) and raw["return"] in (None, "None"):
+        if "return" in (raw := raw_annotations(self.frame.captured.function)) and raw["return"] in (None, "None"):
             if not (isinstance(result, Python) and result.object is None):
                 self.refuse(
                     "L0219", f"`{tree.name}` is declared to return nothing", self.where(result, tree.span), "this is returned",
