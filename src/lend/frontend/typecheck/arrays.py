@@ -6,6 +6,7 @@ Invariants: every load and store has a bounds site, except inside `lend.unchecke
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from lend.diagnostics.spans import Span
@@ -195,7 +196,7 @@ class Arrays(Operators):
         result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span)
         site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
         self.emit(typed.View(span, result, base.value, tuple(parts), site))
-        return Array(result, span.text, tuple(shape), base.base, base.may)
+        return Array(result, span.text, tuple(shape), base.base, base.may, base.index)
 
     def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
         """One slice as an extent, and its size."""
@@ -255,7 +256,8 @@ class Arrays(Operators):
         )
         view_site = self.site("view", span, array=array.name)
         self.emit(typed.Reshape(span, result, array.value, values, shape_site, view_site))
-        return Array(result, array.name, shape, array.base, array.may)
+        index = None if array.index is not None and array.index[0] == "offsets" else array.index
+        return Array(result, array.name, shape, array.base, array.may, index)
 
     def sizes(self, entities: list[Entity], span: Span, what: str) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
         """Sizes of a new array, as entities and as values."""
@@ -291,8 +293,8 @@ class Arrays(Operators):
         self.emit(typed.Allocate(span, result, values, extent, memory, name == "zeros"))
         return Array(result, f"lend.{name}(...)", shape, result, frozenset((self.root(extent, result),)))
 
-    def root(self, site: int, value: Value) -> Value:
-        """What stands for the memory made at a site: the same value each time a loop's body is checked again, so that what a
+    def root(self, site: Hashable, value: Value) -> Value:
+        """What stands for the memory made at a place: the same value each time a loop's body is checked again, so that what a
         carried array may be settles."""
         return self.roots.setdefault(site, value)
 
@@ -313,7 +315,8 @@ class Arrays(Operators):
         self.sizes(sizes, span, "lend.local")
         result = self.new_value(array_type(element, len(constant), Borrow.OWNED, Layout.C), span)
         self.emit(typed.Local(span, result, tuple(constant)))
-        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result, frozenset((result,)))
+        root = self.root((span, self.frame.calls), result)
+        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result, frozenset((root,)))
 
     def element_and_sizes(self, name: str, arguments: list[Entity], span: Span) -> tuple[ScalarType | StructType, list[Entity]]:
         """The element type and the sizes of a new array."""

@@ -6,7 +6,7 @@ Invariants: `speculate` leaves no trace of an attempt that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -70,7 +70,7 @@ class Emitter:
         self.in_grid = False
         self.unchecked_depth = 0
         self.disjoint: set[frozenset[Value]] = set()
-        self.roots: dict[int, Value] = {}
+        self.roots: dict[Hashable, Value] = {}
         self.writable_as: dict[str, str] = {}  # by parameter: its annotation, borrowed as `Mut`
         self.uses: dict[Entity, Span] = {}  # where the expression stands that gave an entity last
         self.meeting: set[tuple[str, str]] = set()
