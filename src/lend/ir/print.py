@@ -149,6 +149,11 @@ class _Printer:
         self.line(f"kernel {kernel.name}[{dims}]({parameters}) math={kernel.math} {{", kernel.span, "")
         self.region(kernel.body, INDENT)
         self.lines.append("}")
+        for parameter in kernel.parameters:
+            if parameter.index is not None:
+                kind, bound = parameter.index
+                text = self.use(bound) if isinstance(bound, Value) else str(bound)
+                self.lines.append(f"facts {self.use(parameter.value)}: {kind} {text}")
         if kernel.contracts.yields:
             self.lines.append("contracts {")
             self.region(kernel.contracts, INDENT)

@@ -22,6 +22,7 @@ from typing import Literal
 
 from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Span
+from lend.language.borrows import IndexKind
 from lend.language.signature import ResultShape
 from lend.language.types import ArrayType, MathMode, ScalarType, Type
 
@@ -571,11 +572,14 @@ class Parameter:
     """One leaf of the kernel's arguments: a scalar or an array. `name` is `x`, `xs[0]` or `p.field`.
 
     `sizes` are an array's sizes as its annotation says them: numbers, dims, or values that the body computes from dims.
+    `index` is what was tested of the elements before the body runs, with the bound as in `sizes`: they lie in 0..bound-1
+    ("index"), are distinct too ("unique"), or lie in 0..bound and never decrease ("offsets").
     """
 
     name: str
     value: Value
     sizes: tuple[Value | int, ...] = ()
+    index: tuple[IndexKind, Value | int] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,8 @@ Invariants of the typed tree:
 17. `Parallel`: one to six extents; parameters one INDEX each, then the reductions' values; it yields these values; results have
     their types. Of one value: add mul and or xor min max of a type that knows it; of several: min or max, not of complex values.
 18. What a parameter's `sizes` name are as many as its dimensions: ints, or INDEX values among the dims and what the body computes
-    outside its regions; `contracts` has no parameters, may use the same values and the parameters, and yields bool_s.
+    outside its regions; so is the bound of an `index`, which a Ref of integers may have; `contracts` has no parameters, may use
+    the same values and the parameters, and yields bool_s.
 19. Sites are in range, of the kind the operation needs, and name as many threads as the enclosing `Parallel` has indices.
 """
 
@@ -125,8 +126,19 @@ class _Verifier:
             self.require(len(sizes) in (0, type.dimensions if isinstance(type, ArrayType) else 0), f"sizes of {parameter.name}")
             self.use([size for size in sizes if isinstance(size, Value)])
             self.require(all(s.type is INDEX for s in sizes if isinstance(s, Value)), f"sizes of {parameter.name}")
+            if parameter.index is not None:
+                self.index_facts(type, *parameter.index)
         self.require(not kernel.contracts.parameters, "contracts with parameters")
         self.region(kernel.contracts, [BOOL_] * len(kernel.contracts.yields), "the contracts")
+
+    def index_facts(self, type: Type, kind: str, bound: Value | int) -> None:
+        """What was tested of an array's elements."""
+        self.require(kind in ("index", "unique", "offsets"), f"facts called {kind}")
+        lent = isinstance(type, ArrayType) and type.borrow is Borrow.REF
+        self.require(lent and isinstance(type.element, ScalarType) and type.element.is_integer, f"indices in {type}")
+        if isinstance(bound, Value):
+            self.use([bound])
+            self.require(bound.type is INDEX, f"indices below a {bound.type}")
 
     # ------------------------------------------------------------------------------------------------- basics
 

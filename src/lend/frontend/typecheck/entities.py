@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lend.diagnostics.spans import Span
 from lend.ir import syntax
 from lend.ir.typed import Value
+from lend.language.borrows import IndexKind
 from lend.language.types import ScalarType, StructType
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Array:
     """An array or a view of one.
 
     `shape` are its sizes as entities; `base` is the array it is a view of (itself if none); `may` are the roots (arguments,
-    temporaries) whose memory it may be.
+    temporaries) whose memory it may be. `index`: what is known of the elements, as in `typed.Parameter`.
     """
 
     value: Value
@@ -48,6 +49,7 @@ class Array:
     shape: tuple[Number | Scalar, ...]
     base: Value
     may: frozenset[Value]
+    index: tuple[IndexKind, Number | Scalar] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,7 @@ class Function:
     outer: Frame | None = None
     identity: Any = None
     defaults: Mapping[str, Entity] | None = None
+    unchecked: bool = False  # written inside `lend.unchecked`
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ Invariants: recursion is refused; a function's body is checked anew for each cal
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, get_args, get_origin
 
 from lend.diagnostics.diagnostic import Label
@@ -33,7 +34,8 @@ from lend.frontend.typecheck.entities import (
 from lend.frontend.typecheck.known_functions import KnownFunctions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Value
-from lend.language.annotations import AnnotationRefused, parameter_kind
+from lend.language.annotations import INDEX_NAMES, AnnotationRefused, facts_text, kind_text, parameter_kind
+from lend.language.borrows import IndexKind
 from lend.language.python_annotations import raw_annotations
 from lend.language.signature import ArrayKind, ComptimeKind, ScalarKind
 from lend.language.types import (
@@ -42,6 +44,12 @@ from lend.language.types import (
 )
 
 MAX_DEPTH = 50
+STRONGER: dict[IndexKind, tuple[IndexKind, ...]] = {
+    "index": ("index", "unique"),
+    "unique": ("unique",),
+    "offsets": ("offsets",),
+}
+"""For what an index type says, the index types that say it too."""
 
 
 class Inlining(KnownFunctions):
@@ -81,7 +89,11 @@ class Inlining(KnownFunctions):
             calls=(*self.frame.calls, span),
             identity=function.identity or tree,
         )
-        result, operations = self.check_body(frame, tree)
+        depth, self.unchecked_depth = self.unchecked_depth, int(function.unchecked)  # it speaks of what is written inside
+        try:
+            result, operations = self.check_body(frame, tree)
+        finally:
+            self.unchecked_depth = depth
         out: list[Value] = []
         with self.into(operations):
             result = self.settle(result)
@@ -110,7 +122,7 @@ class Inlining(KnownFunctions):
                 inner = self.new_value(entity.value.type, parameter.span, parameter.name)
                 parameters.append(inner)
                 values.append(entity.value)
-                return Array(inner, parameter.name, entity.shape, entity.base, entity.may)
+                return replace(entity, value=inner, name=parameter.name)
             case TupleOf() | Record():
                 items = tuple(self.pass_argument(item, parameter, parameters, values, span) for item in entity.items)
                 return Record(entity.type, items) if isinstance(entity, Record) else TupleOf(items)
@@ -257,6 +269,15 @@ class Inlining(KnownFunctions):
                 f"{what} has {counted(len(kind.sizes), 'dimension')}, and `{entity.name}` has {type.dimensions}",
                 at,
                 "passed here",
+            )
+        if kind.facts is not None and (entity.index is None or entity.index[0] not in STRONGER[kind.facts.kind]):
+            said = facts_text(kind.facts, kind.element)
+            self.refuse(
+                "L0219",
+                f"{what} holds `{said}`, and nothing has tested that `{entity.name}` does",
+                at,
+                f"holds any `{type.element}`" if entity.index is None else f"holds `{INDEX_NAMES[entity.index[0]]}` only",
+                fix=f"lend `{entity.name}` to this kernel as `{kind_text(kind)}`, so that the call tests it",
             )
         if kind.borrow.writable and not type.borrow.writable:
             self.refuse(

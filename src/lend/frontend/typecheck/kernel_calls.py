@@ -153,6 +153,9 @@ class KernelCalls(ParallelLoops):
         """One array argument; sizes that are new are taken from it, others are compared later."""
         self.check_borrow(kind, entity, what, span)
         assert isinstance(entity, Array)
+        if kind.facts is not None and entity.index is not None:
+            text = f"the elements of {what} were tested against another bound than `{size_text(kind.facts.bound)}`"
+            later.append((kind.facts.bound, entity.index[1], text))
         for dimension, (size, actual) in enumerate(zip(kind.sizes, entity.shape, strict=True)):
             if isinstance(size, DimType) and size.equals is None and size not in sizes:
                 sizes[size] = actual if isinstance(actual, Scalar) else Number(actual.value, INDEX)

@@ -99,7 +99,7 @@ class KernelChecker(KernelCalls):
         self.signature = signature
         for spec in signature.parameters:
             if isinstance(spec.kind, ArrayKind):
-                self.writable_as[spec.name] = kind_text(replace(spec.kind, borrow=Borrow.MUT))
+                self.writable_as[spec.name] = kind_text(replace(spec.kind, borrow=Borrow.MUT, facts=None))
         self.typevars = typevars
         self.parameters: list[Parameter] = []
         names: dict[str, Entity] = {}
@@ -123,6 +123,7 @@ class KernelChecker(KernelCalls):
             result = self.settle(self.declared_result(self.function_result(self.tree), self.tree))
             shape, yields = self.results(result)
         sizes = [size for p in self.parameters for size in p.sizes if isinstance(size, Value)]
+        sizes += [p.index[1] for p in self.parameters if p.index is not None and isinstance(p.index[1], Value)]
         region = prune(region_of(body, yields), sizes)
         self.limit_locals(region)
         return typed.Kernel(
@@ -212,8 +213,14 @@ class KernelChecker(KernelCalls):
             assert isinstance(entity, Number | Scalar)
             shape.append(entity)
         sizes = tuple(entity.value for entity in shape)
-        self.parameters.append(Parameter(name, value, sizes))
-        return Array(value, name, tuple(shape), value, frozenset((value,)))
+        index = None
+        if kind.facts is not None:
+            bound = self.size_entity(kind.facts.bound, span)
+            assert isinstance(bound, Number | Scalar)
+            index = (kind.facts.kind, bound)
+        facts = None if index is None else (index[0], index[1].value)
+        self.parameters.append(Parameter(name, value, sizes, facts))
+        return Array(value, name, tuple(shape), value, frozenset((value,)), index)
 
     # ------------------------------------------------------------------------------------------------------------- results
 

@@ -10,6 +10,7 @@ into the other branch.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from lend.diagnostics.diagnostic import Label
@@ -192,7 +193,7 @@ class Statements(Reductions):
         if isinstance(value, Array) and value.value.name is None:
             value.value.name = target.id
         if isinstance(value, Array) and not value.name.isidentifier():  # it had no name yet
-            value = Array(value.value, target.id, value.shape, value.base, value.may)
+            value = replace(value, name=target.id)
         self.names[target.id] = value
 
     def assign_element(self, target: syntax.Subscript, value: Entity, span: Span) -> None:
