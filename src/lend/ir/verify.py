@@ -134,8 +134,8 @@ class _Verifier:
     def index_facts(self, type: Type, kind: str, bound: Value | int) -> None:
         """What was tested of an array's elements."""
         self.require(kind in ("index", "unique", "offsets"), f"facts called {kind}")
-        lent = isinstance(type, ArrayType) and type.borrow is Borrow.REF
-        self.require(lent and isinstance(type.element, ScalarType) and type.element.is_integer, f"indices in {type}")
+        element = type.element if isinstance(type, ArrayType) and type.borrow is Borrow.REF else None
+        self.require(isinstance(element, ScalarType) and element.is_integer, f"indices in {type}")
         if isinstance(bound, Value):
             self.use([bound])
             self.require(bound.type is INDEX, f"indices below a {bound.type}")
