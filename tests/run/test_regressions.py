@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lend
-from lend import Mut, Ref, bool_, f32, f64, i32, i64, u8, u16
+from lend import Mut, Ref, T, bool_, f32, f64, i32, i64, u8, u16
 from lend.dims import M, N
 
 
@@ -270,3 +270,44 @@ def test_a_value_has_its_own_name_in_each_plain_function():
         x = np.arange(8.0).reshape(2, 4)
         run(x)
         assert x.tolist() == [[0, 1, 2, 3], [4, 0, 8, 7]]
+
+
+@lend.function
+def element_of(x, i):
+    return x[i]
+
+
+@lend.kernel
+def far_away(x: Mut[f64, N], n: i64):
+    for i in lend.grid(N):
+        with lend.unchecked("only x[i] is written here"):
+            x[i] = element_of(x, i + n)
+
+
+def test_unchecked_does_not_reach_into_functions():
+    for run in (far_away, far_away.py):
+        with pytest.raises(lend.BoundsError):
+            run(np.zeros(3), 10**15)
+
+
+@lend.kernel
+def doubled(x: Ref[T, N], y: Mut[T, N]) -> T:
+    half = lend.local(T, 2)
+    half[1] = T(2)
+    for i in lend.grid(N):
+        y[i] = x[i] * T(2)
+    return half[1]
+
+
+@lend.kernel
+def doubles(x: Mut[i32, N], y: Ref[T, N], z: Mut[T, N]) -> T:
+    t = lend.zeros(i32, N)
+    return T(doubled(x, t)) + T(doubled(y, z))
+
+
+def test_type_variables_are_types_in_the_body():
+    for run in (doubles, doubles.py):
+        for dtype in (np.int64, np.uint8):
+            z = np.zeros(3, dtype)
+            assert run(np.arange(3, dtype=np.int32), np.arange(3, dtype=dtype), z) == 4
+            assert z.tolist() == [0, 2, 4]

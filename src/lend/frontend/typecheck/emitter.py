@@ -6,10 +6,10 @@ Invariants: `speculate` leaves no trace of an attempt that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable
+from collections.abc import Callable, Generator, Hashable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
@@ -18,7 +18,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.entities import Array, Entity, Frame
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Region, Value
-from lend.language.types import BOOL_, MathMode, Type
+from lend.language.types import BOOL_, MathMode, ScalarType, Type
 
 
 class Refused(Exception):
@@ -69,6 +69,7 @@ class Emitter:
         self.threads: tuple[str, ...] = ()
         self.in_grid = False
         self.unchecked_depth = 0
+        self.typevars: Mapping[TypeVar, ScalarType] = {}
         self.disjoint: set[frozenset[Value]] = set()
         self.roots: dict[Hashable, Value] = {}
         self.writable_as: dict[str, str] = {}  # by parameter: its annotation, borrowed as `Mut`

@@ -11,7 +11,7 @@ import builtins
 import difflib
 import types
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -105,7 +105,7 @@ class Expressions(Arrays):
     def nested(self, function: syntax.Function) -> Function:
         """A function written here: it sees the names of this one, and its defaults are evaluated now."""
         defaults = {p.name: self.settle(self.check(p.default)) for p in function.parameters if p.default is not None}
-        return Function(function, self.frame.captured, self.frame, None, defaults)
+        return Function(function, self.frame.captured, self.frame, None, defaults, self.unchecked_depth > 0)
 
     def literal(self, value: Any) -> Entity:
         """A literal."""
@@ -206,7 +206,7 @@ class Expressions(Arrays):
     def entity_of(self, value: Any, name: str, span: Span) -> Entity:
         """The entity of a captured Python value."""
         python_class = class_of(value)
-        if isinstance(value, bool | np.bool_):
+        if python_class in (bool, np.bool_):
             return Number(bool(value), BOOL_)
         if isinstance(value, np.generic):
             type = scalar_of_class(python_class)
@@ -218,6 +218,8 @@ class Expressions(Arrays):
                 return Number(plain(value), None)
         if isinstance(value, DimType | SizeExpression):
             return self.size_entity(value, span)
+        if isinstance(value, TypeVar) and value in self.typevars:
+            return Python(self.typevars[value])
         if isinstance(value, tuple):
             return TupleOf(tuple(self.entity_of(item, name, span) for item in value))  # pyright: ignore[reportUnknownVariableType]
         struct = struct_type(python_class)

@@ -8,7 +8,7 @@ Invariants: what cannot be judged when the kernel is compiled becomes a `Require
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
@@ -43,6 +43,7 @@ class KernelCalls(ParallelLoops):
 
     pending_sizes: dict[DimType, Number | Scalar] | None = None
     pending_contracts: tuple[syntax.Stmt, ...] = ()
+    element_types: dict[TypeVar, ScalarType]  # what the called kernel's type variables stand for
 
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Another kernel at host level: its signature is checked here, its body stands in place."""
@@ -50,13 +51,18 @@ class KernelCalls(ParallelLoops):
         tree, captured, signature = kernel.front_end()
         function = Function(tree, captured, identity=captured.function)
         bound = self.bind_kernel(signature, function, arguments, keywords, span)
+        self.element_types = {}
         sizes, entities = self.judge_borrows(signature, bound, span)
         self.judge_aliases(signature, entities, span)
         stripped = replace(tree, body=without_contracts(tree))
         inner = Function(stripped, captured, identity=captured.function)
         self.pending_sizes = sizes
         self.pending_contracts = tuple(s for s in tree.body if is_contract(s, tree))
-        return self.call_function(inner, [], entities, span)
+        outer, self.typevars = self.typevars, self.element_types
+        try:
+            return self.call_function(inner, [], entities, span)
+        finally:
+            self.typevars = outer
 
     def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
         """A called kernel's frame has its own sizes and begins with its contracts."""
@@ -153,6 +159,16 @@ class KernelCalls(ParallelLoops):
         """One array argument; sizes that are new are taken from it, others are compared later."""
         self.check_borrow(kind, entity, what, span)
         assert isinstance(entity, Array)
+        element = entity.value.array.element
+        if isinstance(kind.element, TypeVar) and isinstance(element, ScalarType):
+            known = self.element_types.setdefault(kind.element, element)
+            if known is not element:
+                self.refuse(
+                    "L0219",
+                    f"{what} is an array of `{kind.element.__name__}`, which is `{known}` here, and not of `{element}`",
+                    self.where(entity, span),
+                    f"`{entity.name}` holds `{element}`",
+                )
         if kind.facts is not None and entity.index is not None:
             text = f"the elements of {what} were tested against another bound than `{size_text(kind.facts.bound)}`"
             later.append((kind.facts.bound, entity.index[1], text))
