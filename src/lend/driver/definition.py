@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
-from lend.driver.pipeline import Compilation
+from lend.driver.pipeline import Compilation, depth_limited
 from lend.frontend.capture import Captured, capture
 from lend.frontend.contracts import contracts_of
 from lend.frontend.parse import parse_function
@@ -117,7 +117,8 @@ def _errors(
     definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], holes: frozenset[Span]
 ) -> list[Diagnostic]:
     signature, math = definition.signature, definition.math
-    checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
+    with depth_limited(definition.tree):
+        checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
     if checked.deferred:  # a name that may be defined by the first call
         return [d for d in checked.diagnostics if d.code != "L0201"]
     return list(checked.diagnostics)

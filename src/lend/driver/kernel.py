@@ -23,7 +23,7 @@ from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overloa
 from lend.diagnostics.errors import DeviceError, LendError
 from lend.diagnostics.sites import Site
 from lend.driver.definition import define
-from lend.driver.pipeline import Compilation, run
+from lend.driver.pipeline import Compilation, depth_limited, run
 from lend.frontend.capture import Captured
 from lend.frontend.typecheck.emitter import Dependency
 from lend.ir import syntax
@@ -218,7 +218,8 @@ class Kernel(Generic[P, R]):
             compilation = self._definition.compilation(binding.types, dict(binding.typevars))
             run(compilation, until="typecheck")
             assert compilation.checked is not None
-            function = plain_function(compilation.kernel, self._definition.captured.source)
+            with depth_limited(compilation.tree):
+                function = plain_function(compilation.kernel, self._definition.captured.source)
             made = Plain(function, compilation.checked.dependencies, compilation)
             self._plain.setdefault(binding.types, []).append(made)
             return made
@@ -237,8 +238,10 @@ def unchanged(now: Any, then: Any) -> bool:
         return False
     if isinstance(now, tuple):
         return len(now) == len(then) and all(map(unchanged, now, then))  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(now, int | float | complex | str | bytes) or type(now).__module__ == "numpy":
-        return bool(now == then) or repr(now) == repr(then)
+    if isinstance(now, int | str | bytes):
+        return bool(now == then)
+    if isinstance(now, float | complex) or type(now).__module__ == "numpy":
+        return repr(now) == repr(then)  # 0.0 is not -0.0, NaN is NaN
     return False
 
 

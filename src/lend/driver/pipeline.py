@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import CompileError
 from lend.frontend.capture import Captured
 from lend.frontend.typecheck import Checked
@@ -102,11 +104,23 @@ STEPS: tuple[Step, ...] = (
 )
 
 
+@contextmanager
+def depth_limited(tree: syntax.Function) -> Generator[None]:
+    """Python's recursion limit, met inside, is a refusal: what follows an early exit is nested in the other branch."""
+    try:
+        yield
+    except RecursionError:
+        label = Label(tree.span, "in this function")
+        fix = "split it: move parts into functions, or test several conditions at once before `continue` or `return`"
+        raise CompileError([Diagnostic("L0104", f"`{tree.name}` nests code too deeply", label, fix=fix)]) from None
+
+
 def run(c: Compilation, *, until: str = "emit", dump: tuple[str, ...] = (), verify: bool = False) -> Compilation:
     """Run the steps up to and including `until`. Raises CompileError for a user's error."""
     for step in STEPS:
         started = time.perf_counter()
-        step.run(c)
+        with depth_limited(c.tree):
+            step.run(c)
         c.times[step.name] = time.perf_counter() - started
         if verify and step.name == "typecheck":
             verify_kernel(c.kernel)

@@ -53,7 +53,7 @@ from lend.language.signature import (
 )
 from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, MathMode, ScalarType, StructType, size_of
 
-MAX_PRIVATE_BYTES = 256 * 1024
+MAX_PRIVATE_BYTES = 64 * 1024
 """What the private arrays of a kernel may take in one thread: any thread's stack holds that."""
 
 
