@@ -336,3 +336,25 @@ def test_a_captured_zero_changes_its_sign():
     assert one_over() == np.inf
     zero = -0.0
     assert one_over() == -np.inf
+
+
+@lend.kernel
+def joined_late(x: Ref[i64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        s = 0
+        t = 0
+        for k in range(i % 5):
+            t = s
+            if k == 2:
+                s = 2.5
+            for _ in range(2):
+                s = s + 1
+                t += 1
+        y[i] = s * 10 + t
+
+
+def test_a_variable_takes_its_type_from_one_that_widens_later():
+    for run in (joined_late, joined_late.py):
+        y = np.zeros(5)
+        run(np.zeros(5, int), y)
+        assert y.tolist() == [0, 22, 44, 51, 71.5]

@@ -60,6 +60,7 @@ class Loops(Statements):
         forms: dict[str, Form] = {}
         for name, entity in entities.items():
             forms[name] = self.form(entity, constant=name.startswith("#"))
+        initial, again = dict(forms), set[str]()
         outer, meeting = self.meeting, set[tuple[str, str]]()
         for number in range(MAX_ATTEMPTS):
             mark, length, disjoint = self.mark(), len(self.operations), set(self.disjoint)
@@ -76,7 +77,12 @@ class Loops(Statements):
                 if name == "#result" and isinstance(form, Gone):
                     after[name] = self.returned_form(self.loosen(self.form(end)), or_nothing=True)
                 else:
-                    after[name] = self.widen(form, self.join_forms(form, self.form(end, constant=True)), number)
+                    last = self.form(end, constant=True)
+                    joined = self.join_forms(form, last)
+                    if isinstance(joined, Gone) and not isinstance(form, Gone) and name not in again:
+                        again.add(name)  # an earlier attempt may have held another variable for narrower than it is
+                        joined = self.join_forms(initial[name], last)
+                    after[name] = self.widen(form, joined, number)
             if after == forms and len(meeting) == known:
                 return forms
             forms = after
@@ -229,6 +235,8 @@ class Loops(Statements):
 
     def zipped(self, target: object, call: syntax.Call) -> list[Entity]:
         """The items of `enumerate(t)` and `zip(t, u)` over tuples."""
+        if target is builtins.enumerate and (len(call.arguments) != 1 or call.keywords):
+            self.refuse("L0224", "`enumerate` takes one tuple in kernels", call.span, f"{len(call.arguments)} arguments")
         entities = [self.check(argument) for argument in call.arguments]
         columns: list[tuple[Entity, ...]] = []
         for entity, argument in zip(entities, call.arguments, strict=True):
@@ -242,8 +250,6 @@ class Loops(Statements):
                 )
             columns.append(entity.items)
         if target is builtins.enumerate:
-            if len(columns) != 1 or call.keywords:
-                self.refuse("L0224", "`enumerate` takes one tuple", call.span, "in this call")
             columns.insert(0, tuple(Number(k, None) for k in range(len(columns[0]))))
         return [TupleOf(items) for items in zip(*columns, strict=False)]
 
@@ -302,7 +308,8 @@ class Loops(Statements):
         if not isinstance(statement.target, syntax.Name):
             self.refuse("L0403", "`range` gives one index", statement.target.span, "one name is needed here")
         if call.keywords or not 1 <= len(call.arguments) <= 3:
-            self.refuse("L0224", f"`range` takes one to three integers, not {len(call.arguments)}", call.span, "in this call")
+            given = f"{len(call.arguments) + len(call.keywords)} given" if not call.keywords else "given by name"
+            self.refuse("L0224", "`range` takes one to three integers by position", call.span, given)
         extent, site = self.extent([self.check(a) for a in call.arguments], call.span, "a bound of `range`")
         name = statement.target.id
         before_loop = dict(self.names)
