@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.frontend.capture import Captured
 from lend.ir import syntax
@@ -155,6 +157,10 @@ class _Writer:
             case syntax.Binary():
                 return f"({self.text(expression.left)} {expression.op} {self.text(expression.right)})"
             case syntax.Compare():
+                ordered = any(op not in ("==", "!=", "is", "is not") for op in expression.ops)
+                for part in (expression.first, *expression.rest):
+                    if ordered and isinstance(part, syntax.Literal) and not isinstance(part.value, int | float):
+                        return self.refuse(part, "the order of this")
                 rest = " ".join(f"{op} {self.text(e)}" for op, e in zip(expression.ops, expression.rest, strict=True))
                 return f"({self.text(expression.first)} {rest})"
             case syntax.BoolOp():
@@ -180,6 +186,9 @@ class _Writer:
             return self.refuse(expression, f"the tuple `{expression.id}`")
         if kind is None and not self.captured.resolve(expression.id)[0]:
             return self.refuse(expression, f"`{expression.id}`, which is not a size, a parameter or a constant")
+        value = self.captured.resolve(expression.id)[1] if kind is None else None
+        if kind is None and not isinstance(value, int | float | str | np.number | np.bool_ | DimType | SizeExpression):
+            return self.refuse(expression, f"`{expression.id}`, which is not a number or a string")
         self.mentioned.append(expression.id)
         return expression.id
 

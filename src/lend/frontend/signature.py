@@ -89,7 +89,9 @@ def _kind(
                     "L0502",
                     f"the annotation of `{parameter.name}` cannot be evaluated: {what}",
                     Label(span, "this annotation"),
-                    fix="import or define the name in the module that defines the kernel",
+                    fix="import or define the name in the module that defines the kernel"
+                    if isinstance(error, NameError)
+                    else "write one type: `f64`, `Ref[f64, N]` or `comptime[int]`",
                 )
             )
             return None

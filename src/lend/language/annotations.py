@@ -7,9 +7,11 @@ Invariants: `parameter_kind` returns a kind or raises `AnnotationRefused` with o
 from __future__ import annotations
 
 import operator
+import re
 import types as python_types
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -160,7 +162,7 @@ def size_of_annotation(size: Any) -> Size:
         (size, *more) = get_args(size)
         if more:
             raise AnnotationRefused("a size is one number", "write `Literal[3]`")
-    if isinstance(size, type | bool | np.bool_) or not hasattr(size, "__index__"):
+    if isinstance(size, bool) or not isinstance(size, Integral):
         raise AnnotationRefused(
             f"`{annotation_text(size)}` is not a size",
             "write a size name, after `from lend.dims import N`, or `Literal[3]` for a fixed size",
@@ -225,7 +227,11 @@ def annotation_text(annotation: Any) -> str:
         return f"{short}{annotation.__name__}"
     if annotation is BF16:
         return "bf16"
-    return repr(annotation)
+    name = getattr(annotation, "__name__", None)
+    if callable(annotation) and isinstance(name, str):
+        return name
+    text = re.sub(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])", "", repr(annotation))  # without modules
+    return text if " at 0x" not in text else type(annotation).__name__
 
 
 def _part_text(part: Any) -> str:

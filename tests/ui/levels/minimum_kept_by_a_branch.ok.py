@@ -10,7 +10,8 @@ def compute(x: Ref[f64, N]):
     best = 1.0
     for i in lend.grid(N):
         v = x[i]
-        best = min(best, v)
+        if v:
+            best = min(best, v)
     return best
 
 

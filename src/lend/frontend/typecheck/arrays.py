@@ -57,7 +57,14 @@ class Arrays(Operators):
         if len(expression.indices) != 1 or isinstance(expression.indices[0], syntax.Slice):
             self.refuse("L0211", "a tuple is indexed by one number", expression.span, "not one number", fix="write `t[0]`")
         index = self.check(expression.indices[0])
-        if not (isinstance(index, Number) and isinstance(index.value, int)):
+        if isinstance(index, Number | Python) and not (isinstance(index, Number) and isinstance(index.value, int)):
+            self.refuse(
+                "L0207",
+                f"the index of a tuple must be an integer, not {self.describe(index)}",
+                expression.indices[0].span,
+                "this index",
+            )
+        if not isinstance(index, Number):
             self.refuse(
                 "L0212",
                 "the index of a tuple must be known when the kernel is compiled",
@@ -68,7 +75,7 @@ class Arrays(Operators):
         if not -len(base.items) <= index.value < len(base.items):
             self.refuse(
                 "L0213",
-                f"the index {index.value} is out of range for a tuple of {len(base.items)} values",
+                f"the index {index.value} is out of range for a tuple of {counted(len(base.items), 'value')}",
                 expression.indices[0].span,
                 "no such item",
             )
@@ -276,6 +283,11 @@ class Arrays(Operators):
                     "a size is 0 or more",
                     fix="write each size as a number of 0 or more",
                 )
+            if isinstance(entity, Array):
+                fix = f"write `len({entity.name})`"
+                self.refuse(
+                    "L0207", "a size must be an integer, not an array", self.where(entity, span), "this is an array", fix=fix
+                )
             value = self.to_index(entity, span, "a size")
             values.append(value)
             shape.append(entity if isinstance(entity, Number) else Scalar(value))
@@ -303,13 +315,17 @@ class Arrays(Operators):
         element, sizes = self.element_and_sizes("local", arguments, span)
         constant: list[int] = []
         for size in sizes:
-            if not (isinstance(size, Number) and isinstance(size.value, int) and size.value >= 0):
+            if not isinstance(size, Number):
                 self.refuse(
                     "L0217",
                     "the sizes of `lend.local` must be known when the kernel is compiled",
                     self.where(size, span),
                     "known at run time only",
                     fix="make it a `comptime[int]` parameter, or use `lend.empty` before the loop",
+                )
+            if not isinstance(size.value, int) or size.value < 0:
+                self.refuse(
+                    "L0217", f"a size is an integer of 0 or more, not `{size.value}`", self.where(size, span), "this size"
                 )
             constant.append(int(size.value))
         self.sizes(sizes, span, "lend.local")

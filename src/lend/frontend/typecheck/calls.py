@@ -7,6 +7,7 @@ Invariants: functions are known by identity, never by spelling.
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -88,31 +89,24 @@ class Calls(Inlining):
         kernel = getattr(target, "__lend_kernel__", None)
         if kernel is not None:
             return self.call_kernel(target, arguments, keywords, span)
-        if isinstance(target, DeviceFunction) or (callable(target) and hasattr(target, "__code__")):
+        if isinstance(target, DeviceFunction | types.FunctionType):
             return self.call_function(self.function_entity(target, span), arguments, keywords, span)
         return self.refuse_callee(target, span)
 
     def refuse_callee(self, target: Any, span: Span) -> Entity:
         """Refuse a callable that kernels do not know."""
-        name = getattr(target, "__name__", repr(target))
-        module = getattr(target, "__module__", None) or ""
         if not callable(target):
             self.refuse("L0222", f"{object_text(target)} cannot be called", span, "not a function")
-        if isinstance(target, np.ufunc) or str(module).startswith("numpy"):
-            self.refuse(
-                "L0223",
-                f"kernels do not have `np.{name}`",
-                span,
-                "not one of NumPy's functions of single numbers",
-                fix="write a loop over the elements",
-            )
-        self.refuse(
-            "L0223",
-            f"kernels do not have the function `{name}`",
-            span,
-            "its source cannot be compiled",
-            fix="write it in Python under `@lend.function`",
-        )
+        written = span.text.split("(")[0]
+        name = written if written.replace(".", "").isidentifier() else getattr(target, "__name__", "this function")
+        module, label, fix = str(getattr(target, "__module__", "")), "not a function of kernels", None
+        if isinstance(target, np.ufunc) or module.startswith("numpy"):
+            label = "not one of NumPy's functions of single numbers"
+            last = name.rpartition(".")[2]
+            fix = f"make the array with `lend.{last}(f64, n)`" if last in ("zeros", "empty") else "write a loop over the elements"
+        elif module != "builtins":
+            fix = "write it in Python, as a plain function under `@lend.function`"
+        self.refuse("L0223", f"kernels do not have `{name}`", span, label, fix=fix)
 
     def no_keywords(self, keywords: dict[str, Entity], name: str, span: Span) -> None:
         """Refuse keyword arguments where there are none."""

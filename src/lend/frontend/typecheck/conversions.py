@@ -28,7 +28,7 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.wording import Wording, cast_hint, integer_division, shown, type_name
+from lend.frontend.typecheck.wording import Wording, cast_hint, integer_division, literal_text, shown, type_name
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language import arithmetic
@@ -70,6 +70,8 @@ class Conversions(Wording):
         fix = None
         if isinstance(entity, Array):
             fix = f"work on one element, `{entity.name}[{', '.join('ijklmn'[: len(entity.shape)])}]`, inside a loop"
+            if not entity.name.isidentifier():
+                fix = "work on one element: give every dimension a subscript"
         elif isinstance(entity, Element | Record):
             fix = f"use one of its fields: {', '.join(f'`.{name}`' for name, _ in entity.type.fields)}"
         elif isinstance(entity, Function | Method) or (isinstance(entity, Python) and callable(entity.object)):
@@ -187,15 +189,22 @@ class Conversions(Wording):
         if self.fits(literal, type):
             return
         at, place = self.where(entity, span), f" ({what})" if what else ""
-        cast = f"`{type_name(type)}({literal})`"
+        text = literal_text(literal)
+        cast = f"`{type_name(type)}({text})`"
         if isinstance(literal, int) and not isinstance(literal, bool) and type.is_integer:
             limits = f"{shown(type)} holds {type.minimum} to {type.maximum}"
             fix = f"use a wider type, or write {cast}, which wraps"
-            self.refuse("L0206", f"the literal `{literal}` does not fit in {shown(type)}{place}", at, limits, fix=fix)
-        fix = f"write {cast} to convert it" if type.kind != "bool" else "write `True` or `False`, or a comparison"
+            self.refuse("L0206", f"the literal `{text}` does not fit in {shown(type)}{place}", at, limits, fix=fix)
+        fix = f"write {cast} to convert it"
+        if isinstance(literal, complex):
+            fix = "take its `.real` or `.imag`"
+        elif type.kind == "bool":
+            fix = "write `True` or `False`, or a comparison"
+        elif type.is_float:  # an integer beyond its range
+            fix = "use a smaller number, or `math.inf`"
         self.refuse(
             "L0205",
-            f"the literal `{literal}` is not a value of {shown(type)}{place}",
+            f"the literal `{text}` is not a value of {shown(type)}{place}",
             at,
             f"{shown(type)} is needed here",
             fix=fix,

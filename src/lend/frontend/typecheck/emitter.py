@@ -18,6 +18,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.entities import Array, Entity, Frame
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Region, Value
+from lend.language import library
 from lend.language.types import BOOL_, MathMode, ScalarType, Type
 
 
@@ -57,6 +58,11 @@ class Mark:
     diagnostics: int
     sites: int
     unchecked: int
+
+
+def is_library(span: Span) -> bool:
+    """Whether a span lies in the functions that lend has written in kernel code."""
+    return span.source.filename == library.__file__
 
 
 class Emitter:
@@ -117,6 +123,10 @@ class Emitter:
     ) -> Diagnostic:
         """A diagnostic with the chain of calls that led here as further labels."""
         calls = self.frame.calls if self.frames else ()
+        if is_library(span):  # the user called one of lend's own functions: the error is in that call
+            span = next((call for call in reversed(calls) if not is_library(call)), span)
+            labels = tuple(known for known in labels if not is_library(known.span))
+            calls = tuple(call for call in calls if not is_library(call))
         chain = tuple(Label(call, "called from here") for call in calls if call != span)
         return Diagnostic(code, message, Label(span, label), (*labels, *chain), notes, fix)
 
@@ -195,7 +205,11 @@ class Emitter:
 
     def site(self, kind: SiteKind, span: Span, *, array: str | None = None, access: Any = None, text: str | None = None) -> int:
         """Number a place where a check can fail."""
-        self.unit.sites.append(Site(kind, span, array, access, text, self.threads, self.frame.calls))
+        calls = self.frame.calls
+        if is_library(span):
+            span = next((call for call in reversed(calls) if not is_library(call)), span)
+            calls = tuple(call for call in calls if call != span and not is_library(call))
+        self.unit.sites.append(Site(kind, span, array, access, text, self.threads, calls))
         return len(self.unit.sites) - 1
 
     # ---------------------------------------------------------------------- what later classes define, used by earlier ones

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from lend.diagnostics.diagnostic import Label
+from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import capture
 from lend.frontend.parse import parse_function
@@ -326,7 +327,9 @@ class Expressions(Arrays):
         missing = _MISSING
         value = getattr(object, name, missing)
         if value is missing:
-            self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute")
+            near = difflib.get_close_matches(name, [n for n in dir(object) if not n.startswith("_")], 1)
+            fix = f"did you mean `{near[0]}`?" if near else None
+            self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute", fix=fix)
         if not isinstance(value, types.ModuleType):
             self.unit.dependencies.append(Dependency(lambda: getattr(object, name, missing), value))
         return self.entity_of(value, name, span)
@@ -457,7 +460,12 @@ class Expressions(Arrays):
     def function_entity(self, python: Any, span: Span) -> Function:
         """A Python function, ready to be inlined. Its own errors are reported with its own lines."""
         target = python.python if isinstance(python, DeviceFunction) else python
-        captured = capture(target)
+        try:
+            captured = capture(target)
+        except CompileError as error:
+            for diagnostic in error.diagnostics:
+                self.report(Refused(diagnostic))
+            raise Refused from None
         function, diagnostics = parse_function(captured)
         if diagnostics:
             for diagnostic in diagnostics:

@@ -16,7 +16,7 @@ from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.signature import annotation_of
 from lend.frontend.typecheck.assigned import assigned_names
-from lend.frontend.typecheck.emitter import Refused, region_of
+from lend.frontend.typecheck.emitter import Refused, is_library, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -135,7 +135,7 @@ class Inlining(KnownFunctions):
         """Parameter name to entity, by Python's rules."""
         tree = function.function
         positional = [p for p in tree.parameters if not p.keyword_only]
-        declared = (Label(tree.span, f"`{tree.name}` is defined here"),)
+        declared = (Label(tree.span, f"`{tree.name}` is defined here"),) if not is_library(tree.span) else ()
         if len(arguments) > len(positional):
             self.refuse(
                 "L0224",

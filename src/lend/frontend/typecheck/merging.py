@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
@@ -20,15 +20,17 @@ from lend.frontend.typecheck.entities import (
     Conflict,
     Element,
     Entity,
+    Function,
     Missing,
     Number,
     Poison,
+    Python,
     Record,
     Reducing,
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.wording import cast_hint, shown
+from lend.frontend.typecheck.wording import cast_hint, object_text, shown
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language import arithmetic
@@ -97,6 +99,8 @@ class Gone:
 Form = Fixed | Strong | Weak | Parts | Lent | Reduced | Gone
 
 MAX_LITERALS = 8
+
+Flag = Literal["#return", "#continue", "#break"]
 
 
 class Merging(Conversions):
@@ -310,8 +314,11 @@ class Merging(Conversions):
         span: Span,
         then: Callable[[], Entity],
         orelse: Callable[[], Entity],
+        otherwise_left: Flag | None = None,
     ) -> Entity:
-        """Check two alternatives, each in its own region and copy of the names; merge names and results with an `If`."""
+        """Check two alternatives, each in its own region and copy of the names; merge names and results with an `If`.
+
+        Names mean nothing where a path has left by `return`; `otherwise_left` says so of `orelse`."""
         before = dict(self.names)
         results: list[Entity] = []
         names: list[dict[str, Entity]] = []
@@ -328,6 +335,8 @@ class Merging(Conversions):
         values: list[Value] = []
         sizes: list[Operation] = []
 
+        left = (flag_left(names[0]), flag_left(names[1]) or otherwise_left)
+
         def merge(a: Entity, b: Entity, name: str | None) -> Entity:
             if a is b:
                 return a
@@ -340,6 +349,10 @@ class Merging(Conversions):
                 joined = self.returned_form(returned, or_nothing=True)
             else:
                 joined = self.join_forms(*forms)
+            path = self.only_path(name, (a, b), left) if isinstance(joined, Gone) else None
+            if path is not None:
+                joined = self.returned_form(self.loosen(forms[path]), or_nothing=True)
+                a, b = (a, Missing()) if path == 0 else (Missing(), b)
             if isinstance(joined, Gone) and isinstance(joined.entity, Conflict) and not {a, b} & {joined.entity}:
                 joined = Gone(self.told_apart(joined.entity, a, b))
             for entity, operations, out in ((a, regions[0], yields[0]), (b, regions[1], yields[1])):
@@ -350,7 +363,8 @@ class Merging(Conversions):
         for name in dict.fromkeys((*names[0], *names[1])):
             a = names[0].get(name, Missing())
             b = names[1].get(name, Missing())
-            if isinstance(a, Missing) != isinstance(b, Missing) and not name.startswith("#"):
+            alone = isinstance(a, Missing) != isinstance(b, Missing) and not name.startswith("#")
+            if alone and self.only_path(name, (a, b), left) is None:
                 merged[name] = self.partly_assigned(name, a, b)
             else:
                 merged[name] = merge(a, b, name)
@@ -364,6 +378,20 @@ class Merging(Conversions):
             )
         self.operations.extend(sizes)
         return result
+
+    def only_path(
+        self, name: str | None, entities: tuple[Entity, Entity], left: tuple[Flag | None, Flag | None]
+    ) -> Literal[0, 1] | None:
+        """The path whose value alone the code after a merge can read, because the other one has left."""
+        if name is None or name.startswith("#"):
+            return None
+        for path, other in ((0, 1), (1, 0)):
+            if isinstance(entities[path], Missing | Conflict | Poison | Reducing) or left[path] is not None:
+                continue
+            # after `continue` the next iteration reads names; those it must assign itself are missing before the loop too
+            if left[other] == "#return" or (left[other] == "#continue" and isinstance(entities[other], Missing)):
+                return path
+        return None
 
     def told_apart(self, conflict: Conflict, a: Entity, b: Entity) -> Conflict:
         """A conflict with the places of the two values."""
@@ -403,6 +431,16 @@ class Merging(Conversions):
                     self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
 
 
+def flag_left(names: dict[str, Entity]) -> Flag | None:
+    """How a path has left its block for certain, if it has."""
+    flags: tuple[Flag, ...] = ("#return", "#break", "#continue")
+    for flag in flags:
+        entity = names.get(flag)
+        if isinstance(entity, Number) and entity.value:
+            return flag
+    return None
+
+
 def form_text(form: Form) -> str:
     """What values of a form are, in words."""
     match form:
@@ -414,6 +452,8 @@ def form_text(form: Form) -> str:
             return f"a `{form.type}`" if form.type is not None else f"a tuple of {counted(len(form.items), 'value')}"
         case Lent():
             return f"an array of `{form.type.element}` with {counted(form.type.dimensions, 'dimension')}"
+        case Fixed():
+            return object_text(form.entity.object) if isinstance(form.entity, Python) else "a function"
         case _:
             return "something else"
 
@@ -424,7 +464,6 @@ def same_fixed(a: Entity, b: Entity) -> bool:
         return a.type is b.type and type(a.value) is type(b.value) and repr(a.value) == repr(b.value)
     if isinstance(a, TupleOf) and isinstance(b, TupleOf):
         return len(a.items) == len(b.items) and all(map(same_fixed, a.items, b.items))
-    from lend.frontend.typecheck.entities import Function, Python
 
     if isinstance(a, Python) and isinstance(b, Python):
         same: Any = a.object is b.object or (isinstance(a.object, str) and a.object == b.object)

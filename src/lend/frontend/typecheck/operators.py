@@ -15,7 +15,7 @@ from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import Entity, Number, Poison, Python, Scalar, TupleOf
 from lend.frontend.typecheck.merging import Merging
-from lend.frontend.typecheck.wording import shown
+from lend.frontend.typecheck.wording import literal_text, shown
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language import arithmetic
@@ -113,7 +113,12 @@ class Operators(Merging):
     def fold_literals(self, op: str, a: Any, b: Any, span: Span) -> Number:
         """Literals combine as in Python, in unbounded integers."""
         if op in ("<<", "**") and isinstance(a, int) and isinstance(b, int) and abs(b) > MAX_LITERAL_BITS:
-            self.refuse("L0206", f"the literal `{a} {op} {b}` is too large", span, "no type of a kernel holds it")
+            self.refuse(
+                "L0206",
+                f"the literal `{literal_text(a)} {op} {literal_text(b)}` is too large",
+                span,
+                "no type of a kernel holds it",
+            )
         try:
             value = _PYTHON[op](a, b)
         except ZeroDivisionError:
@@ -122,7 +127,7 @@ class Operators(Merging):
             else:
                 self.refuse("L0210", "integer division by zero", span, "the divisor is `0`")
         except (TypeError, ValueError, OverflowError):
-            self.refuse("L0209", f"`{a} {op} {b}` has no value", span, "Python refuses this too")
+            self.refuse("L0209", f"`{literal_text(a)} {op} {literal_text(b)}` has no value", span, "Python refuses this too")
         return Number(value, BOOL_ if isinstance(value, bool) else None)
 
     def combine_literals(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar | None:
@@ -174,12 +179,13 @@ class Operators(Merging):
         """`<<` and `>>` of integers."""
         type = self.arithmetic_type(a, b, span, op)
         if not type.is_integer:
+            wrong = next(e for e in (b, a) if not self.is_whole(e))
             self.refuse(
                 "L0209",
                 f"`{op}` shifts integers, not {shown(type)}",
-                span,
-                f"{shown(type)} is shifted here",
-                fix="write `i64(...)` around the value",
+                self.where(wrong, span),
+                f"this is {self.describe(wrong)}",
+                fix=f"write `i64({self.quoted(wrong, span)})`",
             )
         if isinstance(b, Number) and b.value < 0:
             self.refuse(
@@ -195,6 +201,11 @@ class Operators(Merging):
         left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span, site))
 
+    def is_whole(self, entity: Number | Scalar) -> bool:
+        """Whether an entity is an integer."""
+        type = self.scalar_type(entity) or literal_default(self.sample(entity))
+        return type.is_integer or type is BOOL_
+
     def bitwise(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar:
         """`& | ^` of integers or of bools."""
         type = self.join_or_refuse(a, b, span, f"`{op}`")
@@ -204,7 +215,7 @@ class Operators(Merging):
                 f"`{op}` of {shown(type)} values",
                 span,
                 "bit operations are of integers and bools",
-                fix="write `i64(...)` around each float value, or `and` and `or` between conditions",
+                fix="write `i64(...)` around each float value, or `and` and `or` between conditions" if type.is_float else None,
             )
         left, right = self.convert(a, type, span), self.convert(b, type, span)
         return Scalar(self.binary(NAMES[op], left, right, span))

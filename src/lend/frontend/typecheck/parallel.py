@@ -16,7 +16,7 @@ from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
-from lend.frontend.typecheck.merging import Form, Gone
+from lend.frontend.typecheck.merging import Form, Gone, Parts, Strong, Weak
 from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Reduction, Value
 from lend.language.types import BOOL_, INDEX
@@ -94,7 +94,7 @@ class ParallelLoops(Loops):
                 f"`lend.grid` takes one to six extents, not {count}",
                 call.span,
                 f"{count} extents",
-                fix="write the others as `for ... in range(...)` inside",
+                fix="write the others as `for ... in range(...)` inside" if count > 6 else "write `lend.grid(n)`",
             )
         if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
             self.refuse_grid_names(call, target, count, len(names))
@@ -111,7 +111,9 @@ class ParallelLoops(Loops):
     def refuse_grid_names(self, call: syntax.Call, target: syntax.Expr, extents: int, names: int) -> NoReturn:
         """Not one name for each extent."""
         fix = "write one name for each extent"
-        if names == 1 and extents in (2, 3):
+        if names == extents == 1:
+            fix = f"write the name alone: `for {target.span.text.strip('(), ')} in`"
+        elif names == 1 and extents in (2, 3) and not any(isinstance(a, syntax.Tuple) for a in call.arguments):
             bounds = ", ".join(argument.span.text for argument in call.arguments)
             fix = (
                 f"write `lend.grid(({bounds}))` for one index with bounds; each argument of `lend.grid` is a dimension of its own"
@@ -163,6 +165,8 @@ class ParallelLoops(Loops):
         inside: dict[str, Entity] = {}
         for name, (operator, declared) in variables.items():
             inits: list[Value] = []
+            if not reducible(forms[name]):
+                self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.conform(before[name], forms[name], span, inits)
             current = self.instantiate(forms[name], name, span, parameters, [])
             groups.append(Reduction(operator, tuple(inits)))  # type: ignore[arg-type]
@@ -206,3 +210,10 @@ class ParallelLoops(Loops):
             self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop", _PRIVATE)
         self.names.update(reduced)
         return ends, refused
+
+
+def reducible(form: Form) -> bool:
+    """Whether a reduction can carry values of a form: a number, or a tuple of numbers."""
+    if isinstance(form, Parts):
+        return form.type is None and all(isinstance(item, Strong | Weak) for item in form.items)
+    return isinstance(form, Strong | Weak)

@@ -99,7 +99,7 @@ class Reductions(Calls):
             if operator is not None and name not in found and isinstance(before[name], Number | Scalar | TupleOf):
                 found[name] = (operator, span)
             elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
-                self.refuse_host_write(name, statement, found.get(name), extremum_by_branch(body, statement, name))
+                self.refuse_host_write(name, statement, before[name], found.get(name), extremum_by_branch(body, statement, name))
         return found
 
     def reduction_form(self, statement: syntax.Stmt) -> tuple[str | None, str | None, Span]:
@@ -131,13 +131,15 @@ class Reductions(Calls):
             return Poison()
 
     def refuse_host_write(
-        self, name: str, statement: syntax.Stmt, reduced: tuple[str, Span] | None, extremum: str | None
+        self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None, extremum: str | None
     ) -> NoReturn:
         """A parallel loop assigns a host-level name other than by one reduction. `extremum`: what its branch computes."""
         if reduced is not None:
             self.refuse_reduction_write(name, *reduced, statement.span)
         fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
-        if isinstance(statement, syntax.AugAssign) and statement.op == "-":
+        if not isinstance(before, Number | Scalar | TupleOf):
+            fix = "use another name inside the loop"
+        elif isinstance(statement, syntax.AugAssign) and statement.op == "-":
             fix = f"add the negative: `{name} += {negated(statement.value)}`"
         elif extremum is not None:
             fix = f"write `{extremum}` instead of the `if`"

@@ -11,7 +11,7 @@ into the other branch.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
@@ -34,15 +34,17 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
+from lend.frontend.typecheck.merging import Flag
 from lend.frontend.typecheck.reductions import Reductions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation
 from lend.language import intrinsics
+from lend.language.dtypes import scalar_of_class
 from lend.language.structs import struct_type
-from lend.language.types import BOOL_, ScalarType
+from lend.language.types import BOOL_, ScalarType, StructType
 
 FLAGS = ("#continue", "#break", "#return")
-_FLAG_OF: dict[str, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
+_FLAG_OF: dict[Flag, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
 
 
 class Statements(Reductions):
@@ -84,7 +86,12 @@ class Statements(Reductions):
                 self.check_block(rest)
             return
         assert isinstance(stay, Scalar)
-        self.branch(stay.value, statement.span, lambda: self.block_value(rest), lambda: Python(None))
+        left: Flag = "#return"  # what may have happened where the rest does not run; of several the one that tells least
+        later: tuple[Flag, ...] = ("#continue", "#break")
+        for flag in later:
+            if may_leave((statement,), _FLAG_OF[flag]):
+                left = flag
+        self.branch(stay.value, statement.span, lambda: self.block_value(rest), lambda: Python(None), left)
 
     def block_value(self, statements: tuple[syntax.Stmt, ...]) -> Entity:
         """Check a block as an alternative of a branch."""
@@ -254,7 +261,11 @@ class Statements(Reductions):
             items = (*base.items[:position], value, *base.items[position + 1 :])
             self.names[target.value.id] = Record(base.type, items)
             return
-        self.refuse("L0219", f"fields of {self.describe(base)} cannot be assigned", target.span, "not a record in an array")
+        advice = {"real": "write `complex(re, im)`", "imag": "write `complex(re, im)`"}
+        fix = "build a new record" if isinstance(base, Record) else advice.get(target.name)
+        self.refuse(
+            "L0219", f"fields of {self.describe(base)} cannot be assigned", target.span, "not a field of an element", fix=fix
+        )
 
     def augmented(self, statement: syntax.AugAssign) -> None:
         """`target op= value`: the target's place is computed once."""
@@ -301,22 +312,33 @@ class Statements(Reductions):
             fix="write a loop over the elements",
         )
 
+    def annotation_type(self, annotation: syntax.Expr) -> ScalarType | StructType:
+        """The type that annotates a variable."""
+        try:
+            entity = self.check(annotation)
+        except Refused:
+            entity = Python(None)
+        object: Any = entity.object if isinstance(entity, Python) else None
+        type = object if isinstance(object, ScalarType) else struct_type(object)
+        if type is None:
+            known = scalar_of_class(object)
+            fix = f"write `{known}`" if known is not None else "leave it out: a variable has the type of its values"
+            self.refuse(
+                "L0219", "this annotation is not a scalar type or a struct", annotation.span, "not a type of kernels", fix=fix
+            )
+        return type
+
     def annotated_assignment(self, statement: syntax.AnnAssign) -> None:
         """`name: type = value`: the value becomes that type, if nothing is lost."""
-        annotation = self.check(statement.annotation)
-        type = annotation.object if isinstance(annotation, Python) else None
-        scalar = type if isinstance(type, ScalarType) else None
-        struct = struct_type(type)
-        if scalar is None and struct is None:
-            self.refuse(
-                "L0219",
-                "this annotation is not a type of kernels",
-                statement.annotation.span,
-                "not a scalar type or a struct",
-                fix="write a type of kernels, such as `f64`, or leave out the annotation",
-            )
+        type = self.annotation_type(statement.annotation)
+        scalar, struct = (type, None) if isinstance(type, ScalarType) else (None, type)
         if statement.value is None:
-            self.names.setdefault(statement.target.id, Missing((), "declared but not assigned"))
+            self.names.setdefault(
+                statement.target.id,
+                Missing(
+                    (), "declared but not assigned", f"write `{statement.target.id}: {statement.annotation.span.text} = ...`"
+                ),
+            )
             return
         value = self.settle(self.check(statement.value))
         if scalar is not None:
@@ -438,10 +460,11 @@ class Statements(Reductions):
                 "L0225",
                 "kernels have no `with` but `with lend.unchecked`",
                 context.span,
-                "another context",
+                "not `lend.unchecked(...)`",
                 fix="put it around the call of the kernel",
             )
-        reason = context.arguments[0] if len(context.arguments) == 1 else None
+        given = [*context.arguments, *(value for name, value in context.keywords if name == "reason")]
+        reason = given[0] if len(given) == len(context.arguments) + len(context.keywords) == 1 else None
         if reason is not None and reason.span in self.unit.holes:
             raise Refused
         if not isinstance(reason, syntax.Literal) or not isinstance(reason.value, str) or not reason.value.strip():

@@ -37,8 +37,17 @@ LONGEST_QUOTE = 48
 def shown(type: ScalarType | None, value: object = None) -> str:
     """A type or a literal in messages."""
     if type is None:
-        return f"the literal `{value}`" if value is not None else "a literal"
+        return f"the literal `{literal_text(value)}`" if value is not None else "a literal"
     return f"`{type_name(type)}`"
+
+
+def literal_text(value: object) -> str:
+    """A literal in messages; a very long one in part."""
+    try:
+        text = str(value)
+    except ValueError:  # an int of more digits than Python prints
+        return "..."
+    return text if len(text) <= 40 else f"{text[:20]}...{text[-8:]}"
 
 
 def type_name(type: ScalarType) -> str:
@@ -56,7 +65,7 @@ def object_text(value: object) -> str:
     if isinstance(value, types.ModuleType):
         return f"the module `{name}`"
     if isinstance(value, ScalarType | StructType) or (isinstance(name, str) and isinstance(value, type)):
-        return f"the type `{name or value!r}`"
+        return f"the type `{name or repr(value)}`"
     if isinstance(name, str) and callable(value):
         return f"the function `{name}`"
     return f"a Python object of type `{type(value).__name__}`"
