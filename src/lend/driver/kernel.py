@@ -23,6 +23,7 @@ from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overloa
 from lend.diagnostics.errors import DeviceError, LendError
 from lend.diagnostics.sites import Site
 from lend.driver.definition import define
+from lend.driver.index_arrays import index_arrays
 from lend.driver.pipeline import Compilation, depth_limited, run
 from lend.frontend.capture import Captured
 from lend.frontend.typecheck.emitter import Dependency
@@ -114,6 +115,7 @@ class Kernel(Generic[P, R]):
         except LendError as error:  # the user's mistake: Python need not show the way through the compiler
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
+        self._index_arrays = index_arrays(self._definition.signature, self._definition.tree.span)
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
         self._lock = threading.RLock()
@@ -138,6 +140,8 @@ class Kernel(Generic[P, R]):
         binding = self._binder.bind(args, kwargs)
         plain = self._plain_for(binding)
         check_contracts(self.__name__, self._definition.contracts, binding)
+        if self._index_arrays is not None:
+            self._index_arrays(binding)
         kernel = plain.compilation.kernel
 
         def fault(site: Site, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
@@ -205,6 +209,7 @@ class Kernel(Generic[P, R]):
             kernel.sites,
             self._definition.contracts,
             module,
+            self._index_arrays,
         )
         return Specialisation(executable, compilation.checked.dependencies, compilation)
 

@@ -1,8 +1,8 @@
 """Calling compiled code: contracts, words, the call itself, the fault or the result.
 
 Does: what stands between a binding and a compiled host function (`language/abi.py`).  Does not: bind arguments or compile.
-Invariants: contracts are judged before anything runs; the GIL is released while the function runs; after a fault nothing is
-returned; the function's code and the arguments live until the call is over.
+Invariants: contracts are judged, and index arrays tested, before anything runs; the GIL is released while the function runs;
+after a fault nothing is returned; the function's code and the arguments live until the call is over.
 
 Example: `launch(executable, Binder(signature).bind(args, kwargs))`.
 """
@@ -39,7 +39,7 @@ class Executable:
     """One specialisation, compiled and loaded.
 
     address: of the host function. dimensions: how many sizes precede the arguments. leaves: the types of the argument leaves.
-    keep_alive: whatever owns the machine code.
+    keep_alive: whatever owns the machine code. index_arrays: what tests the elements of index arrays; every call needs it.
     """
 
     kernel: str
@@ -50,6 +50,7 @@ class Executable:
     sites: tuple[Site, ...]
     contracts: tuple[Contract, ...] = ()
     keep_alive: Any = None
+    index_arrays: Callable[[Binding], None] | None = None
     function: Callable[[int, int, int], int] = field(init=False, repr=False)
     reader: ResultReader = field(init=False, repr=False)
     arguments: struct.Struct = field(init=False, repr=False)
@@ -71,10 +72,12 @@ class Executable:
 def launch(executable: Executable, binding: Binding) -> Any:
     """Run a specialisation on the arguments of `binding`, which has its types, and give what the kernel returns.
 
-    Raises ContractError before anything runs, and the fault's exception after.
+    Raises ContractError, and BoundsError or BorrowError for index arrays, before anything runs, and the fault's exception after.
     """
     if executable.contracts:
         check_contracts(executable.kernel, executable.contracts, binding)
+    if executable.index_arrays is not None:
+        executable.index_arrays(binding)
     layout = executable.arguments
     try:
         packed = layout.pack(*binding.dims, *binding.words)

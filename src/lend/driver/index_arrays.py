@@ -1,0 +1,253 @@
+"""Index arrays are tested when they are lent: `Index`, `Unique` and `Offsets`.
+
+Does: look at the elements of each such array of a call, in parallel where that pays, and word what is wrong.  Does not: judge
+dtypes and shapes (`runtime/borrows.py`) or prove anything from what was tested.
+Invariants: an array that is let through has the promised elements, whatever its strides; nothing is remembered from call to
+call, because a NumPy array can change between them. What the loops find wrong is looked for again, serially, to be named; the
+position that is named is the first in row-major order.
+
+Cost, in parallel reads of the array: `Index` and `Offsets` one; `Unique` one if the elements ascend, else a few, as long as a bit
+for each possible value fits into the caches.
+
+Example: lent as `Ref[Index[N], M]` where N is 3, [0, 2, 5] raises BoundsError: "gather: idx must be Ref[Index[N], M], of indices
+below N = 3, but idx[2] is 5".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lend.diagnostics.errors import BorrowError, BoundsError, LendError, ShapeError
+from lend.diagnostics.spans import Span
+from lend.language.dims import DimType, Size, SizeExpression, size_text
+from lend.language.signature import ArrayKind, IndexFacts, Signature, TupleKind
+from lend.language.types import I64
+from lend.runtime.arguments import Binding
+from lend.runtime.borrows import ArrayParameter
+from lend.runtime.elements import AnyArray
+from lend.runtime.settings import snapshot
+
+SMALL = 1 << 15
+"""Up to so many elements NumPy, on one thread, is faster than a call of a kernel."""
+
+SPARSE = 64
+"""With more possible values than this for each element, distinct elements are found by sorting, not by a bit for each value."""
+
+UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@dataclass(frozen=True, eq=False)
+class IndexArrays:
+    """What tests the index arrays of a kernel's calls. `span`: the kernel's own place, for errors."""
+
+    signature: Signature
+    span: Span
+
+    def __call__(self, binding: Binding) -> None:
+        """Raise BoundsError or BorrowError for the first array whose elements are not what its index type says."""
+        sizes = dict(zip(self.signature.dims, binding.dims, strict=True))
+        for lent in binding.lent:
+            facts = lent.parameter.kind.facts
+            if facts is not None and lent.array.size:
+                _Lent(lent.parameter, lent.array, facts, sizes, self.span).check()
+
+
+def index_arrays(signature: Signature, span: Span) -> IndexArrays | None:
+    """What tests the calls of a kernel; None where no parameter is an index array."""
+    for spec in signature.parameters:
+        kinds = (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
+        if any(kind.facts is not None for kind in kinds):
+            return IndexArrays(signature, span)
+    return None
+
+
+class _Lent:
+    """One index array of one call, not empty."""
+
+    def __init__(
+        self, parameter: ArrayParameter, array: AnyArray, facts: IndexFacts, sizes: Mapping[DimType, int], span: Span
+    ) -> None:
+        self.parameter, self.array, self.facts, self.sizes, self.span = parameter, array, facts, sizes, span
+        self.bound = self.value_of(facts.bound)
+        itemsize = array.dtype.itemsize
+        # As unsigned numbers negative ones are large: too large, since no index needs a signed type's highest bit.
+        self.unsigned: AnyArray = array.view(UNSIGNED[itemsize])
+        self.greatest = (1 << (8 * itemsize - (array.dtype.kind == "i"))) - 1
+
+    def check(self) -> None:
+        """Raise unless the elements are what the index type says."""
+        match self.facts.kind:
+            case "index":
+                if not self.bound > 0 or greatest(self.unsigned) > min(self.bound - 1, self.greatest):
+                    raise self.outside(self.bound)
+            case "offsets":
+                last = int(self.unsigned[-1])
+                if not last <= min(self.bound, self.greatest) or descends(self.unsigned, False):
+                    raise self.outside(self.bound + 1)
+            case "unique":
+                if not self.distinct():
+                    raise self.outside(self.bound)
+
+    def distinct(self) -> bool:
+        """Whether the elements lie in 0..bound-1 and differ."""
+        flat = self.unsigned.reshape(-1)
+        limit = min(self.bound - 1, self.greatest)
+        if not flat.size <= limit + 1:
+            return False
+        if flat.size <= SMALL:
+            return _distinct_sorted(np.sort(flat), limit)
+        if not descends(flat[:SMALL], True) and not descends(flat, True):
+            return int(flat[-1]) <= limit
+        if limit // SPARSE > flat.size:
+            return _distinct_sorted(np.sort(flat), limit)
+        return _distinct_by_bits(flat, limit + 1)
+
+    # ------------------------------------------------------------------------------------------------------- bounds
+
+    def value_of(self, size: Size) -> int:
+        """The value of a bound. Raises ShapeError where it, or what it is computed from, is no size."""
+        if isinstance(size, DimType):
+            return self.sizes[size] if size.equals is None else self.value_of(size.equals)
+        if not isinstance(size, SizeExpression):
+            return size
+        left, right = self.value_of(size.left), self.value_of(size.right)
+        if size.operator in ("//", "%") and right == 0:
+            raise ShapeError(f"{self.subject}, whose bound {size_text(size)} divides by zero")
+        value = {"+": left + right, "-": left - right, "*": left * right}.get(size.operator)
+        if value is None:
+            value = left // right if size.operator == "//" else left % right
+        if not I64.minimum <= value <= I64.maximum:
+            raise ShapeError(f"{self.subject}, whose bound {size_text(size)} is {value}, more than an i64 holds")
+        return value
+
+    @property
+    def subject(self) -> str:
+        """The start of every message."""
+        return f"{self.parameter.subject} must be {self.parameter}"
+
+    # ------------------------------------------------------------------------------------------------- what is wrong
+
+    def outside(self, end: int) -> LendError:
+        """The error for an array that was found wrong; `end`: what its elements must be less than."""
+        bound = self.facts.bound
+        named = f"{self.bound}" if isinstance(bound, int) else f"{size_text(bound)} = {self.bound}"
+        offsets = self.facts.kind == "offsets"
+        within = f"of offsets in 0..{named}" if offsets else f"of indices below {named}"
+        if end <= 0:
+            count = self.array.size
+            what = f"and there are none, but the array has {count} element{'s' if count != 1 else ''}"
+            return self.bounds_error(f"{self.subject}, {within}, {what}", (0,) * self.array.ndim)
+        wrong: Any = (self.array < 0) | (self.array >= end)
+        if wrong.any():
+            place = self.place(int(wrong.argmax()))
+            return self.bounds_error(f"{self.subject}, {within}, but {self.element(place)}", place)
+        return self.falling() if offsets else self.repeated()
+
+    def falling(self) -> LendError:
+        """The error for offsets that decrease."""
+        fall: Any = self.array[1:] < self.array[:-1]
+        if not fall.any():
+            return self.changed()
+        place = int(fall.argmax())
+        both = f"{self.element((place,))} and {self.element((place + 1,))}"
+        return self.bounds_error(f"{self.subject}, of offsets that never decrease, but {both}", (place + 1,))
+
+    def repeated(self) -> LendError:
+        """The error for indices of which two are equal."""
+        flat: Any = self.array.reshape(-1)
+        order = np.argsort(flat, kind="stable")
+        ordered = flat[order]
+        same = ordered[1:] == ordered[:-1]
+        if self.facts.kind != "unique" or not same.any():
+            return self.changed()
+        seconds = order[1:][same]
+        which = int(seconds.argmin())
+        first, second = self.place(int(order[:-1][same][which])), self.place(int(seconds[which]))
+        name = self.parameter.name
+        return BorrowError(
+            f"{self.subject}, of indices that differ, but {name}{list(first)} and {name}{list(second)} "
+            f"are both {int(self.array[first])}"
+        )
+
+    def changed(self) -> LendError:
+        """The error for an array that was wrong and is no more."""
+        return BorrowError(f"{self.parameter.subject} changed while it was lent: another thread writes it")
+
+    def place(self, position: int) -> tuple[int, ...]:
+        """A row-major position as subscripts."""
+        return tuple(int(index) for index in np.unravel_index(position, self.array.shape))
+
+    def element(self, place: tuple[int, ...]) -> str:
+        """An element and its value, in words."""
+        return f"{self.parameter.name}{list(place)} is {int(self.array[place])}"
+
+    def bounds_error(self, message: str, place: tuple[int, ...]) -> BoundsError:
+        """A BoundsError for the element at `place`."""
+        error = BoundsError(message)
+        error.kernel, error.file, error.line, error.thread = (
+            self.parameter.kernel, self.span.source.filename, self.span.line, None,
+        )  # fmt: skip
+        error.array, error.dimension, error.index, error.size = self.parameter.name, 0, int(self.array[place]), self.bound
+        return error
+
+
+# --------------------------------------------------------------------------------------------------- reading an array
+
+
+def greatest(array: AnyArray) -> int:
+    """The greatest element of an array of unsigned integers that is not empty."""
+    if array.size <= SMALL:
+        return int(array.max())
+    from lend.driver.index_kernels import greatest_1, greatest_2, greatest_6  # kernels: made at first use
+
+    array = in_few_dimensions(array)
+    if array.ndim > 2:
+        array = array.reshape((1,) * (6 - array.ndim) + array.shape)
+    kernel: Any = {1: greatest_1, 2: greatest_2, 6: greatest_6}[array.ndim]
+    return kernel(array)
+
+
+def in_few_dimensions(array: AnyArray) -> AnyArray:
+    """A view of the same elements, in some order, without dimensions that strides make superfluous; at least one dimension.
+
+    Dimensions along which nothing changes (of size 1, or broadcast) go, and those that continue each other are merged.
+    """
+    if array.ndim == 1 or array.flags.c_contiguous:
+        return array.reshape(-1)
+    strides = [(stride, size) for stride, size in zip(array.strides, array.shape, strict=True) if size > 1 and stride]
+    merged: list[tuple[int, int]] = []
+    for stride, size in sorted(strides, key=lambda pair: -abs(pair[0])):
+        if merged and merged[-1][0] == stride * size:
+            merged[-1] = (stride, merged[-1][1] * size)
+        else:
+            merged.append((stride, size))
+    shape, steps = [size for _, size in merged] or [1], [stride for stride, _ in merged] or [0]
+    return np.lib.stride_tricks.as_strided(array, shape, steps)
+
+
+def descends(array: AnyArray, strictly: bool) -> bool:
+    """Whether some element of a one-dimensional array is less than the one before it (or equal: they must rise `strictly`)."""
+    if array.size <= SMALL:
+        before, now = array[:-1], array[1:]
+        return bool((before >= now).any() if strictly else (before > now).any())
+    from lend.driver.index_kernels import falls
+
+    return bool(falls(array, strictly))
+
+
+def _distinct_sorted(ordered: AnyArray, limit: int) -> bool:
+    """Whether sorted elements differ and are at most `limit`."""
+    return int(ordered[-1]) <= limit and not descends(ordered, True)
+
+
+def _distinct_by_bits(flat: AnyArray, bound: int) -> bool:
+    """Whether the elements differ and lie below `bound`: a bit for each possible value, of its own for each thread."""
+    from lend.driver.index_kernels import meets, repeats
+
+    parts = max(1, min(snapshot().threads, SPARSE * flat.size // bound))
+    seen = np.zeros((parts, (bound + 63) // 64), np.uint64)
+    return not repeats(flat, seen, bound) and (parts == 1 or not meets(seen))
