@@ -32,10 +32,14 @@ def expression_campaign(first: int, count: int, until: float) -> list[str]:
             check(list(nodes), seed, tally)
         except Finding as finding:
             least = smallest(nodes, seed)
-            text = f"seed {seed}: {least[0].text} ({least[0].type})\n  {least[1]}" if least else f"seed {seed}, not alone: {finding}"
+            text = (
+                f"seed {seed}: {least[0].text} ({least[0].type})\n  {least[1]}" if least else f"seed {seed}, not alone: {finding}"
+            )
             found.append(text)
             print(text, flush=True)
-    print(f"{done} kernels, {tally.accepted} expressions accepted, {tally.refused} refused, {tally.numpy} compared with NumPy too")
+    print(
+        f"{done} kernels, {tally.accepted} expressions accepted, {tally.refused} refused, {tally.numpy} compared with NumPy too"
+    )
     return found
 
 

@@ -34,7 +34,12 @@ class Tally:
 
 
 def load(type: str, choices: Choices) -> Node:
-    """An element of one of two arrays of a type."""
+    """An element of one of two arrays of a type, a scalar parameter, the loop's index or its size."""
+    if type == "i64" and choices.chance(15):
+        known = choices.pick(("i", "N"))
+        return Node(known, type, (), lambda env: np.arange(SIZE) if known == "i" else np.int64(SIZE))
+    if choices.chance(8):
+        return Node(f"s_{type}", type, (), lambda env: env[f"a_{type}"][3])
     name = f"{choices.pick('ab')}_{type}"
     return Node(f"{name}[i]", type, (), lambda env: env[name])
 
@@ -50,6 +55,7 @@ def source_of(nodes: Sequence[Node]) -> str:
     text = " ".join(node.text for node in nodes)
     loads = [f"{name}_{type}" for type in TYPES for name in "ab" if f"{name}_{type}[" in text]
     parameters = [f"{name}: Ref[{name[2:]}, N]" for name in loads]
+    parameters += [f"s_{type}: {type}" for type in TYPES if f"s_{type}" in text]
     parameters += [f"o{k}: Mut[{node.type}, N]" for k, node in enumerate(nodes)]
     body = [f"        o{k}[i] = {node.text}" for k, node in enumerate(nodes)]
     head = f'@lend.kernel(math="strict")\ndef kernel({", ".join(parameters)}):\n    for i in lend.grid(N):'
@@ -81,7 +87,8 @@ def _compare(source: str, nodes: Sequence[Node], seed: int, tally: Tally) -> Non
     env = {name: array_of(name[2:], SIZE, seed + (name[0] == "b")) for name in names}
     loads = [name for name in names if f"{name}: Ref" in source]
     outputs = [np.zeros(SIZE, DTYPES[node.type]) for node in nodes]
-    arguments = [*(env[name] for name in loads), *outputs]
+    scalars = [env[f"a_{type}"][3] for type in TYPES if f"s_{type}: " in source]
+    arguments = [*(env[name] for name in loads), *(bool(s) if s.dtype == bool else s for s in scalars), *outputs]
     compiled = call(kernel, arguments, "in the compiled kernel")
     plain = call(kernel.py, arguments, "in plain Python")
     compare(compiled, plain, "compiled and plain Python", [0.0] * len(loads) + [node.ulps for node in nodes])

@@ -45,8 +45,46 @@ WIDER: dict[str, tuple[str, ...]] = {
     "f64": ("f32", "f16", "bf16", "i32", "u32", "i8"), "complex64": ("f32", "bf16", "i16"), "complex128": ("f64", "complex64", "i32", "f32"),
     "bool_": (),
 }  # fmt: skip
-INTEGER_LITERALS = (0, 1, 2, 3, -1, 7, 10, 31, 32, 63, 64, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**53 + 1, 2**63 - 1)
-FLOAT_LITERALS = ("0.0", "1.0", "0.5", "2.0", "-1.5", "-0.0", "3.25", "0.1", "1e-3", "100.0", "1e4", "math.pi", "np.inf", "-np.inf", "math.nan")
+INTEGER_LITERALS = (
+    0,
+    1,
+    2,
+    3,
+    -1,
+    7,
+    10,
+    31,
+    32,
+    63,
+    64,
+    127,
+    128,
+    255,
+    256,
+    65535,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**53 + 1,
+    2**63 - 1,
+)
+FLOAT_LITERALS = (
+    "0.0",
+    "1.0",
+    "0.5",
+    "2.0",
+    "-1.5",
+    "-0.0",
+    "3.25",
+    "0.1",
+    "1e-3",
+    "100.0",
+    "1e4",
+    "math.pi",
+    "np.inf",
+    "-np.inf",
+    "math.nan",
+)
 DOUBLE_LITERALS = ("1e308", "5e-324", "1.7976931348623157e308", "9007199254740993.0", "2.2250738585072014e-308")
 
 
@@ -109,9 +147,21 @@ class Expressions:
             (30, self.arithmetic), (6, self.conditional), (4, self.negated), (8, self.cast), (3, self.where), (2, self.logic),
         ]  # fmt: skip
         if type in INTEGERS:
-            options += [(10, self.bitwise), (8, self.shift), (10, self.division), (4, self.integer_power), (6, self.integer_function)]
+            options += [
+                (10, self.bitwise),
+                (8, self.shift),
+                (10, self.division),
+                (4, self.integer_power),
+                (6, self.integer_function),
+            ]
         if type in FLOATS:
-            options += [(8, self.division), (8, self.quotient), (14, self.unary_function), (12, self.binary_function), (4, self.power)]
+            options += [
+                (8, self.division),
+                (8, self.quotient),
+                (14, self.unary_function),
+                (12, self.binary_function),
+                (4, self.power),
+            ]
         if type in COMPLEX:
             options += [(10, self.quotient), (8, self.complex_function)]
         else:
@@ -131,7 +181,9 @@ class Expressions:
         narrower = [t for t in WIDER[type] if t in self.types]
         if narrower and self.choices.chance(20):
             inner = self.of(self.choices.pick(narrower), depth)
-            return Node(inner.text, inner.type, inner.parts, combined(lambda a: a.astype(DTYPES[type]), [inner], type), inner.ulps)
+            return Node(
+                inner.text, inner.type, inner.parts, combined(lambda a: a.astype(DTYPES[type]), [inner], type), inner.ulps
+            )
         return self.of(type, depth)
 
     # ----------------------------------------------------------------------------------------------------------- leaves
@@ -206,7 +258,11 @@ class Expressions:
         source = self.choices.pick(self.types if type in COMPLEX else [*self.reals, "bool_"])
         inner = self.of(source, depth)
         reference = None
-        if "bf16" not in (source, type) and not (source in FLOATS and type in INTEGERS) and not (source in INTEGERS and type == "f16"):
+        if (
+            "bf16" not in (source, type)
+            and not (source in FLOATS and type in INTEGERS)
+            and not (source in INTEGERS and type == "f16")
+        ):
             reference = combined(lambda a: a.astype(DTYPES[type]), [inner], type)
         name = type
         if type == "i64" and self.choices.chance(20):
@@ -268,7 +324,9 @@ class Expressions:
 
     def integer_function(self, type: str, depth: int) -> Node:
         a, b = self.of(type, depth), self.of(type, depth)
-        name = self.choices.pick(("np.sign", "np.square", "math.gcd", "np.clip", "math.lcm", "np.bitwise_count", "np.add", "np.negative"))
+        name = self.choices.pick(
+            ("np.sign", "np.square", "math.gcd", "np.clip", "math.lcm", "np.bitwise_count", "np.add", "np.negative")
+        )
         match name:
             case "np.sign" | "np.square" | "np.negative":
                 return Node(f"{name}({a.text})", type, (a,), combined(getattr(np, name[3:]), [a], type))
@@ -302,7 +360,12 @@ class Expressions:
     def integer_quotient(self, type: str, depth: int) -> Node:
         kind = self.choices.pick(self.integers)
         a, b = self.of(kind, depth), self.of(kind, depth)
-        return Node(f"({a.text} / {b.text})", type, (a, b), combined(lambda x, y: x.astype(np.float64) / y.astype(np.float64), (a, b), type))
+        return Node(
+            f"({a.text} / {b.text})",
+            type,
+            (a, b),
+            combined(lambda x, y: x.astype(np.float64) / y.astype(np.float64), (a, b), type),
+        )
 
     def power(self, type: str, depth: int) -> Node:
         a = self.of(type, depth)
@@ -318,7 +381,12 @@ class Expressions:
     def unary_function(self, type: str, depth: int) -> Node:
         name = self.choices.pick(UNARY)
         argument = self.of(type, depth)
-        if type == "f64" and self.choices.chance(15) and self.integers and name not in ("np.square", "np.sign", "math.fabs", "np.negative"):
+        if (
+            type == "f64"
+            and self.choices.chance(15)
+            and self.integers
+            and name not in ("np.square", "np.sign", "math.fabs", "np.negative")
+        ):
             kind = self.choices.pick([t for t in self.integers if BITS[t] < 64] or ["f64"])
             if not (name in ("np.floor", "np.ceil", "np.trunc") and kind != "f64"):
                 return Node(f"{name}({self.of(kind, depth).text})", type, (argument,))
@@ -391,7 +459,9 @@ class Expressions:
 
     def condition(self, depth: int) -> Node:
         """An expression of bool_."""
-        how = self.choices.often(((50, "compare"), (12, "chain"), (14, "logic"), (8, "not"), (8, "cast"), (8, "predicate"), (8, "bits")))
+        how = self.choices.often(
+            ((50, "compare"), (12, "chain"), (14, "logic"), (8, "not"), (8, "cast"), (8, "predicate"), (8, "bits"))
+        )
         depth -= 1
         match how:
             case "compare" | "chain":
@@ -422,10 +492,15 @@ class Expressions:
                 return Node(f"{name}({inner.text})", "bool_", (inner,), combined(lambda a: a != 0, [inner], "bool_"))
             case _:
                 kinds = self.floats or ["f64"]
-                kind, name = self.choices.pick(kinds), self.choices.pick(("math.isnan", "np.isinf", "math.isfinite", "np.signbit"))
+                kind, name = (
+                    self.choices.pick(kinds),
+                    self.choices.pick(("math.isnan", "np.isinf", "math.isfinite", "np.signbit")),
+                )
                 inner = self.simple(kind) if name == "np.signbit" else self.of(kind, depth)  # of a computed NaN the sign is open
                 function = {"math.isnan": np.isnan, "np.isinf": np.isinf, "math.isfinite": np.isfinite}.get(name)
-                return Node(f"{name}({inner.text})", "bool_", (inner,), combined(function, [inner], "bool_") if function else None)
+                return Node(
+                    f"{name}({inner.text})", "bool_", (inner,), combined(function, [inner], "bool_") if function else None
+                )
 
     # ------------------------------------------------------------------------------------------------------ any two types
 
@@ -435,7 +510,9 @@ class Expressions:
         b = self.of_exact(self.choices.pick(self.types), depth)
         if self.choices.chance(30):
             b = self.literal(self.choices.pick(self.types))
-        op = self.choices.pick(("+", "-", "*", "/", "**", "<", "==", "if", "min", "<<", ">>", "&", "|", "//", "%", "and", "math.hypot"))
+        op = self.choices.pick(
+            ("+", "-", "*", "/", "**", "<", "==", "if", "min", "<<", ">>", "&", "|", "//", "%", "and", "math.hypot")
+        )
         if op == "**" and (a.type in COMPLEX or b.type in COMPLEX):
             op = "=="  # powers of complex numbers agree to a few ulps only
         if op == "if":

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import lend
 import numpy as np
 from choices import Choices, seeded
 from kernel_source import Kernels
-from oracle import Finding, Refused, call, compare, define, judged, reduced
+from oracle import LAYOUTS, Finding, Refused, call, compare, define, judged, reduced
 from values import array_of
+
+import lend
 
 SMALL = (64, 1, 0, 3, 63, 65)
 LARGE = (2048, 2047, 2049, 4097)
@@ -22,7 +23,11 @@ def arguments(names: dict[str, Any], size: int, seed: int) -> list[Any]:
     """The arguments of a generated kernel."""
     record = names["P"].dtype
     p = np.zeros(size, record)
-    p["x"], p["n"], p["ok"] = array_of("f64", size, seed, tame=True), array_of("i32", size, seed, tame=True), array_of("bool_", size, seed) != 0
+    p["x"], p["n"], p["ok"] = (
+        array_of("f64", size, seed, tame=True),
+        array_of("i32", size, seed, tame=True),
+        array_of("bool_", size, seed) != 0,
+    )
     rng = np.random.default_rng(seed)
     return [
         array_of("f64", size, seed + 1, tame=True),
@@ -42,20 +47,21 @@ def arguments(names: dict[str, Any], size: int, seed: int) -> list[Any]:
 
 
 def check(source: str, sizes: tuple[int, ...], seed: int) -> str:
-    """"accepted", "faults" or "refused". Raises Finding where compiled code and plain Python disagree."""
+    """ "accepted", "faults" or "refused". Raises Finding where compiled code and plain Python disagree."""
     before = lend.config.threads, lend.config.verify
     lend.config.verify = True
     outcome = "accepted"
     try:
         names = judged(lambda: define(source), "at definition")
         kernel = names["kernel"]
+        layout = LAYOUTS[seed % 7 % len(LAYOUTS)]
         for size in sizes:
             given = arguments(names, size, seed)
             runs = []
             for threads in (1, 3):
                 lend.config.threads = threads
-                runs.append(call(kernel, given, f"compiled, {threads} threads"))
-            plain = call(kernel.py, given, "in plain Python")
+                runs.append(call(kernel, given, f"compiled, {threads} threads", layout))
+            plain = call(kernel.py, given, "in plain Python", layout)
             compare(runs[0], plain, "compiled and plain Python")
             compare(runs[1], runs[0], "on 3 threads and on 1")
             if plain.fault is not None:
@@ -90,7 +96,11 @@ def check_seed(seed: int) -> str:
 
 def reduced_finding(seed: int, finding: Finding) -> str:
     """The program of a seed with what does not matter for its finding taken away."""
-    source, sizes = generated(seeded(f"kernels {seed}"))
+    return reduced_program(*generated(seeded(f"kernels {seed}")), seed, finding)
+
+
+def reduced_program(source: str, sizes: tuple[int, ...], seed: int, finding: Finding) -> str:
+    """A program with what does not matter for its finding taken away."""
     last = [str(finding)]
 
     def fails(text: str) -> bool:

@@ -181,7 +181,9 @@ class Kernels:
         """This iteration's element of an array that the loop writes."""
         at = scope.own[array]
         if self.choices.chance(self.wrong):
-            at = self.choices.pick((f"{at} + N", f"{at} - N", f"{at} if {self.choices.pick(('k > 0', 't > 0', 'c < 2'))} else N + 7"))
+            at = self.choices.pick(
+                (f"{at} + N", f"{at} - N", f"{at} if {self.choices.pick(('k > 0', 't > 0', 'c < 2'))} else N + 7")
+            )
         if array == "v":
             return f"v[{at}, {scope.indices[1] if scope.rows else self.within(scope, '3')}]"
         return f"{array}[{at}]"
@@ -222,7 +224,9 @@ class Kernels:
         return replace(scope, names={**scope.names, name: type})
 
     def variable(self, scope: Scope, types: tuple[str, ...] = TYPES) -> str | None:
-        names = [n for n, kind in scope.names.items() if kind in types and n[0] == "a" and n[1:].isdigit() and n not in scope.fixed]
+        names = [
+            n for n, kind in scope.names.items() if kind in types and n[0] == "a" and n[1:].isdigit() and n not in scope.fixed
+        ]
         return self.choices.pick(names) if names else None
 
     def change(self, scope: Scope, depth: int) -> Scope:
@@ -274,11 +278,17 @@ class Kernels:
     def counted(self, scope: Scope, depth: int) -> Scope:
         """A sequential loop."""
         index = self.name("e")
-        small = self.choices.pick(("n" if scope.level == "function" else "k", *scope.indices, *(n for n, kind in scope.names.items() if kind == "i64")))
+        small = self.choices.pick(
+            ("n" if scope.level == "function" else "k", *scope.indices, *(n for n, kind in scope.names.items() if kind == "i64"))
+        )
         bounds = self.choices.pick(("3", "1, 4", "5, 0, -2", f"{small} % 4", "2, -2, -1", f"{small} % 3, 5, 2", "0"))
         if self.choices.chance(self.wrong):
             bounds = f"0, 4, {small} % 3"
-        head = f"lend.static_range({self.choices.pick(('2', '1, 4', '3, 0, -1'))})" if self.choices.chance(10) else f"range({bounds})"
+        head = (
+            f"lend.static_range({self.choices.pick(('2', '1, 4', '3, 0, -1'))})"
+            if self.choices.chance(10)
+            else f"range({bounds})"
+        )
         loop = "" if head[0] == "l" else "for"
         self.write(f"for {index} in {head}:")
         with self.indented():
@@ -329,7 +339,16 @@ class Kernels:
         own = {a: f"N - 1 - {i}" if mirrored and self.choices.chance(20) else i for a in (*WRITTEN, "p", *self.temporaries)}
         if rows:
             own = {"v": own["v"]}
-        inner = Scope("grid", dict(scope.names), (i, j) if rows else (i,), own, reductions, rows=rows, loop="grid", fixed=frozenset(scope.names))
+        inner = Scope(
+            "grid",
+            dict(scope.names),
+            (i, j) if rows else (i,),
+            own,
+            reductions,
+            rows=rows,
+            loop="grid",
+            fixed=frozenset(scope.names),
+        )
         with self.indented():
             end = self.statements(inner, 1 + self.choices.below(4), depth)
             if rows:

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import lend
 import numpy as np
 from values import canonical, differing
+
+import lend
 
 _numbers = itertools.count()
 
@@ -83,9 +84,25 @@ class Run:
 FAULT_ATTRIBUTES = ("kernel", "line", "thread", "array", "dimension", "index", "size")
 
 
-def call(function: Callable[..., Any], arguments: Sequence[Any], what: str) -> Run:
+LAYOUTS = ("C", "strided", "reversed", "F")
+
+
+def copied(array: np.ndarray, layout: str) -> np.ndarray:
+    """The array in other memory."""
+    match layout:
+        case "strided":
+            fresh = np.zeros([2 * size for size in array.shape], array.dtype)[tuple(slice(None, None, 2) for _ in array.shape)]
+        case "reversed":
+            fresh = np.zeros(array.shape, array.dtype)[::-1]
+        case _:
+            fresh = np.zeros(array.shape, array.dtype, order="F" if layout == "F" else "C")
+    fresh[...] = array
+    return fresh
+
+
+def call(function: Callable[..., Any], arguments: Sequence[Any], what: str, layout: str = "C") -> Run:
     """Call with copies of the arguments."""
-    given = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+    given = [copied(a, layout) if isinstance(a, np.ndarray) else a for a in arguments]
     arrays = [a for a in given if isinstance(a, np.ndarray)]
     try:
         return Run(arrays, judged(lambda: function(*given), what), None)

@@ -41,7 +41,26 @@ def edges(type: str) -> np.ndarray:
         return np.array([0, 1, 2, 255, 128], np.uint8).view(np.bool_)
     if type in INTEGERS:
         low, high = limits(type)
-        numbers = [0, 1, 2, 3, 7, 10, BITS[type] - 1, BITS[type], high, high - 1, low, low + 1, high // 2, high // 2 + 1, -1, -2, -7, -128]
+        numbers = [
+            0,
+            1,
+            2,
+            3,
+            7,
+            10,
+            BITS[type] - 1,
+            BITS[type],
+            high,
+            high - 1,
+            low,
+            low + 1,
+            high // 2,
+            high // 2 + 1,
+            -1,
+            -2,
+            -7,
+            -128,
+        ]
         return np.array([n for n in numbers if low <= n <= high], DTYPES[type])
     with np.errstate(all="ignore"):
         if type in FLOATS:

@@ -358,3 +358,61 @@ def test_a_variable_takes_its_type_from_one_that_widens_later():
         y = np.zeros(5)
         run(np.zeros(5, int), y)
         assert y.tolist() == [0, 22, 44, 51, 71.5]
+
+
+@lend.function
+def first_power_above(x, n):
+    if x < 0.0:
+        scaled = 0.0
+        scale = i64(1)
+    else:
+        if x > 100.0:
+            return i64(-1)
+        for k in range(n):
+            if k == 5:
+                return i64(-2)
+        scale = 1.5
+        scaled = x * scale
+    while True:
+        if scaled > 10.0:
+            factor = f32(2)
+        else:
+            if n > 3:
+                n -= 1
+                continue
+            factor = f32(3)
+        return i64(scaled * factor) + n
+
+
+@lend.kernel
+def powers(x: Ref[f64, N], n: i64, out: Mut[i64, N]):
+    for i in lend.grid(N):
+        out[i] = first_power_above(x[i], n)
+
+
+def test_names_count_as_assigned_where_the_other_path_has_returned():
+    x = np.array([-1.0, 2.0, 20.0, 200.0])
+    for n, expected in ((2, [2, 11, 62, -1]), (4, [3, 12, 64, -1]), (9, [3, -2, -2, -1])):
+        for run in (powers, powers.py):
+            out = np.zeros(4, np.int64)
+            run(x, n, out)
+            assert out.tolist() == expected
+
+
+def test_a_name_missing_at_a_break_is_missing_after_the_loop():
+    with pytest.raises(lend.CompileError, match="`found` is not assigned on every path"):
+
+        @lend.kernel
+        def search(x: Ref[f64, N]) -> f64:
+            k = 0
+            while True:
+                if k < N:
+                    found = x[k]
+                else:
+                    if k >= 0:
+                        break
+                    found = 0.0
+                if found > 0.0:
+                    break
+                k += 1
+            return found

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-
 LN2 = math.log(2.0)  # a number here: in a kernel the call would give f64, whatever it meets
 LOG2_E = 1.0 / LN2
 
