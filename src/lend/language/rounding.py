@@ -38,6 +38,8 @@ def round_bf16(value: float) -> float:
     """The bf16 nearest to `value`."""
     if value == 0.0 or not math.isfinite(value):
         return value
+    if abs(value) >= 2.0 * BF16_LIMIT:  # the rounded value might not even be a double
+        return math.copysign(math.inf, value)
     exponent = max(math.frexp(value)[1] - 8, BF16_LEAST_EXPONENT)
     steps = round(math.ldexp(value, -exponent))  # exact, then half to even
     if steps == 0:
