@@ -86,6 +86,7 @@ TITLES: dict[str, str] = {
     "L0504": "a size that no dimension gives",
     "L0505": "two sizes of one name",
     "L0506": "an index type where none can stand",
+    "L0507": "a default value of another type",
 }
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
@@ -23,7 +23,7 @@ from lend.ir import syntax
 from lend.ir.print import print_kernel
 from lend.ir.typed import Kernel
 from lend.ir.verify import verify_kernel
-from lend.language.signature import ArgumentType, Signature
+from lend.language.signature import ArgumentType, ComptimeValue, Signature
 from lend.language.types import MathMode, ScalarType
 
 # The steps after `typecheck` are loaded when a kernel is first compiled: defining one needs no LLVM.
@@ -59,7 +59,17 @@ def typecheck(c: Compilation) -> None:
     """Untyped tree -> typed tree."""
     c.checked = typed_tree(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
     if c.checked.kernel is None:
-        raise CompileError(c.checked.diagnostics)
+        raise CompileError([replace(d, notes=(*d.notes, *_specialised(c))) for d in c.checked.diagnostics])
+
+
+def _specialised(c: Compilation) -> list[str]:
+    """What a type error depends on beside the source, in words."""
+    values = [f"`{name.__name__}` is `{element}`" for name, element in c.typevars.items()]
+    for spec, type in zip(c.signature.parameters, c.types, strict=True):
+        if isinstance(type, ComptimeValue):
+            text = getattr(type.value, "__name__", None) or repr(type.value)
+            values.append(f"`{spec.name}` is `{text if len(text) <= 40 else '...'}`")
+    return [f"in this call {', '.join(values)}"] if values else []
 
 
 def plan(c: Compilation) -> None:

@@ -7,22 +7,28 @@ Invariants: the signature is complete or the diagnostics are not empty.
 
 from __future__ import annotations
 
+from numbers import Integral, Number, Real
 from typing import Any
+
+import numpy as np
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.frontend.capture import Captured
 from lend.ir import syntax
-from lend.language.annotations import AnnotationRefused, parameter_kind
+from lend.language.annotations import AnnotationRefused, kind_text, parameter_kind
 from lend.language.dims import DimType, symbols
 from lend.language.python_annotations import raw_annotations
 from lend.language.signature import (
     NO_DEFAULT,
     ArrayKind,
+    ComptimeKind,
     ParameterKind,
     ParameterSpec,
+    ScalarKind,
     Signature,
     TupleKind,
 )
+from lend.language.types import ScalarType
 
 
 def annotation_of(captured: Captured, name: str) -> Any:
@@ -54,6 +60,10 @@ def signature_of(captured: Captured, tree: syntax.Function) -> tuple[Signature, 
     for parameter in tree.parameters:
         kind = _kind(captured, parameter, raw, diagnostics)
         default = captured.defaults.get(parameter.name, NO_DEFAULT)
+        if kind is not None and default is not NO_DEFAULT and not takes(kind, default):
+            span = parameter.default.span if parameter.default is not None else parameter.span
+            message = f"the default of `{parameter.name}` is not a value of `{kind_text(kind)}`"
+            diagnostics.append(Diagnostic("L0507", message, Label(span, "this default")))
         if kind is not None:
             specs.append(ParameterSpec(parameter.name, kind, default, parameter.keyword_only))
     dims = _dims(specs, tree, diagnostics)
@@ -102,6 +112,26 @@ def _kind(
             Diagnostic(refused.code, f"`{parameter.name}`: {refused.message}", Label(span, "in this annotation"), fix=refused.fix)
         )
         return None
+
+
+def takes(kind: ParameterKind, default: Any) -> bool:
+    """Whether a default can be an argument of this kind, as far as its Python type tells."""
+    match kind:
+        case ArrayKind():
+            return isinstance(default, np.ndarray)
+        case TupleKind():
+            return isinstance(default, tuple | list)
+        case ComptimeKind():
+            number = isinstance(default, int) and not isinstance(default, bool)
+            known = {int: number, float: number or isinstance(default, float), bool: isinstance(default, bool)}
+            return known.get(kind.type, isinstance(default, str) if kind.type is str else True)
+        case ScalarKind(ScalarType() as element):
+            if element.is_integer:
+                return isinstance(default, Integral) and element.minimum <= int(default) <= element.maximum
+            wanted: dict[str, Any] = {"bool": (bool, np.bool_), "float": Real, "complex": Number}
+            return isinstance(default, wanted[element.kind])
+        case _:
+            return True
 
 
 def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[Diagnostic]) -> tuple[DimType, ...]:

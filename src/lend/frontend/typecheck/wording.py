@@ -11,7 +11,7 @@ import types
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
-from lend.frontend.typecheck.emitter import Emitter
+from lend.frontend.typecheck.emitter import Emitter, is_library
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -106,7 +106,7 @@ class Wording(Emitter):
     def quoted(self, entity: Entity, span: Span) -> str:
         """The expression within `span` that gave `entity`, as written; `...` where it is not known or long."""
         used = self.uses.get(entity)
-        if used is None or not within(used, span) or len(used.text) > LONGEST_QUOTE:
+        if used is None or not within(used, span) or len(used.text) > LONGEST_QUOTE or is_library(used):
             return "..."
         return used.text
 
