@@ -22,13 +22,28 @@ from typing import Literal
 import numpy as np
 import lend
 from lend import Mut, Ref, bool_, f32, f64, i32, i64, u8, u32
-from lend.dims import N
+from lend.dims import M, N
 
 @lend.struct
 class P:
     x: f64
     n: i32
     ok: bool_
+
+@lend.function
+def put(array, at, value):
+    array[at] = value
+    return array[at]
+
+@lend.kernel(math="strict")
+def scaled(a: Mut[f64, M], by: f64) -> tuple[f64, f64]:
+    total = by
+    largest = -math.inf
+    for i in lend.grid(M):
+        a[i] *= by
+        total += a[i]
+        largest = max(largest, a[i])
+    return total, largest
 
 """
 PARAMETERS = (
@@ -77,7 +92,8 @@ class Kernels:
         """The whole source text."""
         for _ in range(self.choices.below(3)):
             self.function()
-        self.lines.append('@lend.kernel(math="strict")')
+        math = self.choices.often(((88, "strict"), (6, "default"), (6, "fast")))
+        self.lines.append(f'@lend.kernel(math="{math}")')
         self.lines.append(f"def kernel({PARAMETERS}):")
         self.results = [self.choices.pick(TYPES) for _ in range(self.choices.below(4))]
         scope = Scope("host", {"k": "i64", "t": "f64", "c": "i32"})
@@ -209,7 +225,7 @@ class Kernels:
                 options += [(24, self.reduce)] if scope.reductions else []
                 options += [(5, self.new_local), (4, self.new_record), (4, self.new_view)] if not scope.rows else []
             if scope.level == "host" and self.temporaries:
-                options += [(5, self.swap_temporaries)]
+                options += [(5, self.swap_temporaries), (5, self.call_kernel)]
             if scope.loop:
                 options += [(6, self.leave)]
             scope = self.choices.often(options)(scope, depth - 1)
@@ -368,6 +384,13 @@ class Kernels:
         self.write(f"{a}, {b} = {b}, {a}")
         return scope
 
+    def call_kernel(self, scope: Scope, depth: int) -> Scope:
+        """Another kernel, which changes a temporary or a part of it."""
+        total, largest = self.name("a"), self.name("a")
+        part = self.choices.pick(("", "[1:]", "[: N // 2]", "[::2]", ".reshape(N)"))
+        self.write(f"{total}, {largest} = scaled({self.choices.pick(self.temporaries)}{part}, {self.expression(scope, 'f64')})")
+        return replace(scope, names={**scope.names, total: "f64", largest: "f64"})
+
     def early_return(self, scope: Scope, depth: int) -> Scope:
         self.write(f"if {self.test(scope)}:")
         with self.indented():
@@ -412,6 +435,10 @@ class Kernels:
             return scope
         array = self.choices.pick(targets)
         type = WRITTEN.get(array, "f64")
+        if array != "v" and self.choices.chance(10):
+            name = self.name("a")
+            self.write(f"{name} = put({array}, {scope.own[array]}, {self.expression(scope, type)})")
+            return replace(scope, names={**scope.names, name: type})
         op = "=" if type == "bool_" or self.choices.chance(70) else self.choices.pick(("+=", "-=", "*="))
         value = self.expression(scope, type) if op == "=" else self.weak(scope, type)
         self.write(f"{self.own(scope, array)} {op} {value}")
