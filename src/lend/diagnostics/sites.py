@@ -11,7 +11,6 @@ from typing import Literal
 
 from lend.diagnostics.spans import Span
 
-
 SiteKind = Literal[
     "bounds",  # a subscript outside its dimension: `array`, `access`; the fault record holds dimension, index, size
     "slice",  # a slice outside its dimension (index = the bad bound)
@@ -27,6 +26,9 @@ SiteKind = Literal[
 ]
 
 
+Access = Literal["read", "write"]
+
+
 @dataclass(frozen=True, eq=False)
 class Site:
     """A place where a run-time check can fail; a fault record holds its position in `Kernel.sites`."""
@@ -34,7 +36,7 @@ class Site:
     kind: SiteKind
     span: Span
     array: str | None = None  # the user's name of the array, for bounds, slice and view
-    access: Literal["read", "write"] | None = None
+    access: Access | None = None
     text: str | None = None
     threads: tuple[str, ...] = ()  # names of the enclosing parallel loop's indices, empty at host level
     calls: tuple[Span, ...] = ()  # call sites of the device functions this is inlined from, outermost first

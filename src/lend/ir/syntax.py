@@ -258,20 +258,7 @@ class FunctionDef:
 
 
 Stmt = (
-    Assign
-    | AugAssign
-    | AnnAssign
-    | For
-    | While
-    | If
-    | Return
-    | Break
-    | Continue
-    | Pass
-    | ExprStmt
-    | Assert
-    | With
-    | FunctionDef
+    Assign | AugAssign | AnnAssign | For | While | If | Return | Break | Continue | Pass | ExprStmt | Assert | With | FunctionDef
 )
 
 

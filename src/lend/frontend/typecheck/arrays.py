@@ -7,8 +7,8 @@ Invariants: every load and store has a bounds site, except inside `lend.unchecke
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
+from lend.diagnostics.sites import Access
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.typecheck.emitter import Refused
@@ -18,7 +18,7 @@ from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Value
 from lend.language.annotations import MAX_DIMENSIONS
 from lend.language.structs import struct_type
-from lend.language.types import INDEX, Borrow, Layout, ScalarType, StructType, array_type
+from lend.language.types import INDEX, Borrow, ElementType, Layout, ScalarType, StructType, array_type
 
 _REDUCED = {
     "sum": "write a parallel loop with `total += {0}[i]`",
@@ -134,7 +134,7 @@ class Arrays(Operators):
         size = array.shape[dimension]
         return str(size.value) if isinstance(size, Number) else (size.value.name or f"{array.name}.shape[{dimension}]")
 
-    def bounds_site(self, array: Array, access: str, span: Span) -> int | None:
+    def bounds_site(self, array: Array, access: Access, span: Span) -> int | None:
         """A site for an access; None inside `lend.unchecked`."""
         return None if self.unchecked_depth else self.site("bounds", span, array=array.name, access=access)
 
@@ -404,7 +404,7 @@ class Arrays(Operators):
             )
 
     def store(
-        self, array: Array, indices: tuple[Value, ...], path: tuple[int, ...], type: Any, value: Entity, span: Span
+        self, array: Array, indices: tuple[Value, ...], path: tuple[int, ...], type: ElementType, value: Entity, span: Span
     ) -> None:
         """Store a scalar or, field by field, a record."""
         if isinstance(type, StructType):

@@ -133,9 +133,10 @@ class Calls(Inlining):
         parts = [self.number(a, span, "the argument of `complex`") for a in arguments]
         if len(parts) == 1:
             return self.cast(parts[0], COMPLEX128, span)
-        if all(isinstance(p, Number) and p.type is None for p in parts):
-            return Number(complex(parts[0].value, parts[1].value), None)  # type: ignore[arg-type]
-        type = self.join_or_refuse(parts[0], parts[1], span, "`complex`")
+        real, imaginary = parts
+        if isinstance(real, Number) and isinstance(imaginary, Number) and real.type is None and imaginary.type is None:
+            return Number(complex(real.value, imaginary.value), None)
+        type = self.join_or_refuse(real, imaginary, span, "`complex`")
         if type not in (F32, F64):
             type = F64
         values = tuple(self.convert(p, type, span, "a part of a complex number") for p in parts)

@@ -13,11 +13,11 @@ from typing import Any, NoReturn, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
-from lend.diagnostics.sites import Site, SiteKind
+from lend.diagnostics.sites import Access, Site, SiteKind
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.entities import Array, Entity, Frame
+from lend.frontend.typecheck.entities import Array, Entity, Frame, Function
 from lend.ir import syntax, typed
-from lend.ir.typed import Operation, Region, Value
+from lend.ir.typed import BinaryOperator, Operation, Region, UnaryOperator, Value
 from lend.language import library
 from lend.language.types import BOOL_, MathMode, ScalarType, Type
 
@@ -177,13 +177,13 @@ class Emitter:
         """A fresh value."""
         return Value(type, span, name)
 
-    def constant(self, value: int | float | complex | bool, type: Any, span: Span) -> Value:
+    def constant(self, value: int | float | complex | bool, type: ScalarType, span: Span) -> Value:
         """Emit a constant that is already of its type."""
         result = self.new_value(type, span)
         self.emit(typed.Constant(span, result, value))
         return result
 
-    def binary(self, operator: Any, left: Value, right: Value, span: Span, site: int | None = None) -> Value:
+    def binary(self, operator: BinaryOperator, left: Value, right: Value, span: Span, site: int | None = None) -> Value:
         """Emit a binary operation on two values of one type."""
         if left.type is not right.type:
             raise InternalError(f"{operator} of {left.type} and {right.type}", span)
@@ -191,7 +191,7 @@ class Emitter:
         self.emit(typed.Binary(span, result, operator, left, right, site))
         return result
 
-    def unary(self, operator: Any, operand: Value, span: Span, type: Type | None = None) -> Value:
+    def unary(self, operator: UnaryOperator, operand: Value, span: Span, type: Type | None = None) -> Value:
         """Emit a unary operation."""
         result = self.new_value(type or operand.type, span)
         self.emit(typed.Unary(span, result, operator, operand))
@@ -203,7 +203,9 @@ class Emitter:
         self.emit(typed.Math(span, result, function, arguments))
         return result
 
-    def site(self, kind: SiteKind, span: Span, *, array: str | None = None, access: Any = None, text: str | None = None) -> int:
+    def site(
+        self, kind: SiteKind, span: Span, *, array: str | None = None, access: Access | None = None, text: str | None = None
+    ) -> int:
         """Number a place where a check can fail."""
         calls = self.frame.calls
         if is_library(span):
@@ -218,7 +220,7 @@ class Emitter:
         """The entity of an expression (defined in `expressions.py`)."""
         raise NotImplementedError
 
-    def call_function(self, function: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
+    def call_function(self, function: Function, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Inline a function (defined in `calls.py`)."""
         raise NotImplementedError
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lend.diagnostics.spans import Span
 from lend.ir import syntax
-from lend.ir.typed import Value
+from lend.ir.typed import BinaryOperator, Value
 from lend.language.borrows import IndexKind
+from lend.language.dims import DimType
 from lend.language.types import ScalarType, StructType
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class Reducing:
     """A reduction variable inside its parallel loop: only its operator may touch it. `current` is this iteration's part."""
 
     name: str
-    operator: str  # a BinaryOperator
+    operator: BinaryOperator
     current: Scalar | TupleOf
     declared: Span
 
@@ -153,6 +154,6 @@ class Frame:
     names: dict[str, Entity]
     local_names: frozenset[str]
     outer: Frame | None = None
-    sizes: dict[Any, Number | Scalar] = field(default_factory=dict[Any, "Number | Scalar"])
+    sizes: dict[DimType, Number | Scalar] = field(default_factory=dict[DimType, "Number | Scalar"])
     calls: tuple[Span, ...] = ()
     identity: Any = None

@@ -193,27 +193,19 @@ class Expressions(Arrays):
                 return entity
 
     def refuse_reduction_read(self, entity: Reducing, span: Span) -> NoReturn:
-        """A reduction variable may be touched by its operator only."""
-        op = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}.get(entity.operator, entity.operator)
-        self.refuse(
-            "L0404",
-            f"`{entity.name}` is reduced by `{op}` in this parallel loop, and its iterations cannot see the value",
-            span,
-            f"`{entity.name}` is read here",
-            labels=(Label(entity.declared, f"reduced by `{op}` here"),),
-            fix="read it after the loop, or compute what you need from this iteration's own values",
-        )
+        """A reduction variable is read inside its loop (defined in `reductions.py`)."""
+        raise NotImplementedError
 
     def entity_of(self, value: Any, name: str, span: Span) -> Entity:
         """The entity of a captured Python value."""
         python_class = class_of(value)
-        if python_class in (bool, np.bool_):
+        type = scalar_of_class(python_class)
+        if type is BOOL_:
             return Number(bool(value), BOOL_)
-        if isinstance(value, np.generic):
-            type = scalar_of_class(python_class)
-            if type is not None:
-                return Number(value.item(), type)
-        else:
+        from_numpy = issubclass(python_class, np.generic)
+        if from_numpy and type is not None:
+            return Number(value.item(), type)
+        if not from_numpy:
             plain = next((base for base in _PLAIN if issubclass(python_class, base)), None)
             if plain is not None:  # a subclass such as IntEnum counts as its plain value
                 return Number(plain(value), None)
@@ -226,7 +218,7 @@ class Expressions(Arrays):
         struct = struct_type(python_class)
         if struct is not None:
             return self.captured_record(value, struct, name, span)
-        if any(hasattr(python_class, word) for word in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")):
+        if any(hasattr(class_of(value), word) for word in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")):
             self.refuse(
                 "L0220",
                 f"`{name}` is an array captured from outside the kernel",

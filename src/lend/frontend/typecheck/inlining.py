@@ -55,10 +55,8 @@ STRONGER: dict[IndexKind, tuple[IndexKind, ...]] = {
 class Inlining(KnownFunctions):
     """Typing of calls of functions in Python."""
 
-    def call_function(self, function: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
+    def call_function(self, function: Function, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Inline a function: its body in a region whose parameters are the arguments' run-time parts."""
-        if not isinstance(function, Function):
-            function = self.function_entity(function, span)
         tree = function.function
         for frame in self.frames:
             if frame.identity is tree or (function.identity is not None and frame.identity is function.identity):

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
-from lend.frontend.capture import Captured
 from lend.frontend.contracts import is_contract, without_contracts
 from lend.frontend.typecheck.entities import (
     Array,
@@ -101,7 +100,8 @@ class KernelCalls(ParallelLoops):
         self, signature: Signature, function: Function, arguments: list[Entity], keywords: dict[str, Entity], span: Span
     ) -> dict[str, Entity]:
         """The called kernel's arguments by name."""
-        loose = Function(function.function, _Unannotated(function.captured), identity=function.identity)  # type: ignore[arg-type]
+        unannotated = replace(function.captured, function=_no_annotations)  # its signature is judged by `judge_borrows`
+        loose = Function(function.function, unannotated, identity=function.identity)
         return self.bind(loose, arguments, keywords, span)
 
     def judge_borrows(
@@ -225,17 +225,5 @@ class KernelCalls(ParallelLoops):
                     )
 
 
-class _Unannotated:
-    """A captured function whose annotations are judged elsewhere."""
-
-    def __init__(self, captured: Captured) -> None:
-        self._captured = captured
-        self.defaults = captured.defaults
-        self.function = _NO_ANNOTATIONS
-
-
 def _no_annotations() -> None:
-    return None
-
-
-_NO_ANNOTATIONS = _no_annotations
+    """A function whose annotations say nothing."""

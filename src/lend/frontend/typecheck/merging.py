@@ -187,14 +187,13 @@ class Merging(Conversions):
         return form
 
     def join_gone(self, a: Form, b: Form) -> Form:
-        spans: tuple[Span, ...] = ()
+        missing: list[Missing] = []
         for form in (a, b):
             if isinstance(form, Gone):
                 if isinstance(form.entity, Poison | Conflict):
                     return form
-                spans += form.entity.assigned
-                why = form.entity.why
-        return Gone(Missing(spans, why))  # pyright: ignore[reportPossiblyUnboundVariable]
+                missing.append(form.entity)
+        return Gone(Missing(tuple(span for entity in missing for span in entity.assigned), missing[-1].why))
 
     def join_arrays(self, a: Lent, b: Lent) -> Form:
         x, y = a.type, b.type
@@ -385,7 +384,8 @@ class Merging(Conversions):
         """The path whose value alone the code after a merge can read, because the other one has left."""
         if name is None or name.startswith("#"):
             return None
-        for path, other in ((0, 1), (1, 0)):
+        both: tuple[tuple[Literal[0, 1], Literal[0, 1]], ...] = ((0, 1), (1, 0))
+        for path, other in both:
             if isinstance(entities[path], Missing | Conflict | Poison | Reducing) or left[path] is not None:
                 continue
             # after `continue` the next iteration reads names; those it must assign itself are missing before the loop too
@@ -421,13 +421,15 @@ class Merging(Conversions):
 
     def keep_disjoint(self, paths: list[dict[str, Entity]], merged: dict[str, Entity]) -> None:
         """Merged arrays that are disjoint on every path stay so."""
+
+        def apart(path: dict[str, Entity], a: str, b: str) -> bool:
+            x, y = path.get(a), path.get(b)
+            return isinstance(x, Array) and isinstance(y, Array) and not self.overlap(x, y)
+
         arrays = {name: e for name, e in merged.items() if isinstance(e, Array)}
         for a in arrays:
             for b in arrays:
-                if a < b and all(
-                    isinstance(p.get(a), Array) and isinstance(p.get(b), Array) and not self.overlap(p[a], p[b])  # type: ignore[arg-type]
-                    for p in paths
-                ):
+                if a < b and all(apart(path, a, b) for path in paths):
                     self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
 
 

@@ -17,11 +17,11 @@ from lend.frontend.typecheck.entities import Entity, Number, Poison, Python, Sca
 from lend.frontend.typecheck.merging import Merging
 from lend.frontend.typecheck.wording import literal_text, shown
 from lend.ir import typed
-from lend.ir.typed import Value
+from lend.ir.typed import BinaryOperator, Value
 from lend.language import arithmetic
 from lend.language.types import BOOL_, F64, I64, INDEX, PART, ScalarType
 
-NAMES: dict[str, str] = {
+NAMES: dict[str, BinaryOperator] = {
     "+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl", ">>": "shr",
     "&": "and", "|": "or", "^": "xor", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
 }  # fmt: skip
@@ -339,7 +339,7 @@ class Operators(Merging):
 
     # -------------------------------------------------------------------------------------------------------- min and max
 
-    def extremum(self, op: str, items: list[Entity], span: Span) -> Entity:
+    def extremum(self, op: BinaryOperator, items: list[Entity], span: Span) -> Entity:
         """`min` or `max` of two or more; tuples are compared place by place, NaN wins."""
         result = items[0]
         for item in items[1:]:
@@ -363,7 +363,7 @@ class Operators(Merging):
             result = Scalar(self.binary(op, left, right, span))
         return result
 
-    def tuple_extremum(self, op: str, left: TupleOf, right: TupleOf, span: Span) -> TupleOf:
+    def tuple_extremum(self, op: BinaryOperator, left: TupleOf, right: TupleOf, span: Span) -> TupleOf:
         """The lexicographically smaller (greater) of two tuples; equal ones keep the left."""
         if len(left.items) != len(right.items):
             self.refuse(
@@ -384,7 +384,7 @@ class Operators(Merging):
         self.emit(typed.If(span, results, take, then, orelse))
         return TupleOf(tuple(Scalar(value) for value in results))
 
-    def better(self, op: str, new: Value, old: Value, span: Span) -> tuple[Value, Value]:
+    def better(self, op: BinaryOperator, new: Value, old: Value, span: Span) -> tuple[Value, Value]:
         """Whether `new` comes before `old` in the order of `op`, and whether they are equal there; NaN comes first."""
         better = self.binary("lt" if op == "min" else "gt", new, old, span)
         equal = self.binary("eq", new, old, span)

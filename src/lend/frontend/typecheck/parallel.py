@@ -18,7 +18,7 @@ from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, 
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
 from lend.frontend.typecheck.merging import Form, Gone, Parts, Strong, Weak
 from lend.ir import syntax, typed
-from lend.ir.typed import Extent, Reduction, Value
+from lend.ir.typed import BinaryOperator, Extent, Reduction, Value
 from lend.language.types import BOOL_, INDEX
 
 _PRIVATE = "store it into an array, or reduce into a variable that has a value before the loop: `s += ...`"
@@ -152,7 +152,7 @@ class ParallelLoops(Loops):
         statement: syntax.For,
         names: list[syntax.Name],
         extents: tuple[list[Extent], int | None],
-        variables: dict[str, tuple[str, Span]],
+        variables: dict[str, tuple[BinaryOperator, Span]],
         forms: dict[str, Form],
         before: dict[str, Entity],
     ) -> tuple[dict[str, Entity], bool]:
@@ -162,14 +162,14 @@ class ParallelLoops(Loops):
         indices = tuple(self.new_value(INDEX, name.span, name.id) for name in names)
         parameters: list[Value] = []
         groups: list[Reduction] = []
-        inside: dict[str, Entity] = {}
+        inside: dict[str, Reducing] = {}
         for name, (operator, declared) in variables.items():
             inits: list[Value] = []
             if not reducible(forms[name]):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.conform(before[name], forms[name], span, inits)
             current = self.instantiate(forms[name], name, span, parameters, [])
-            groups.append(Reduction(operator, tuple(inits)))  # type: ignore[arg-type]
+            groups.append(Reduction(operator, tuple(inits)))
             if not isinstance(current, Scalar | TupleOf):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.check_reduction(name, operator, tuple(inits), declared)
@@ -187,14 +187,7 @@ class ParallelLoops(Loops):
                 inner = self.names
                 ends = {name: inner[name] for name in variables}
                 refused = len(self.unit.diagnostics) > before_count
-                yields: list[Value] = []
-                for name in variables:
-                    end = ends[name]
-                    fits = isinstance(end, Reducing) and self.join_forms(forms[name], self.form(end.current)) == forms[name]
-                    if fits and isinstance(end, Reducing):
-                        self.conform(end.current, forms[name], span, yields)
-                    else:
-                        self.conform(inside[name].current, forms[name], span, yields)  # type: ignore[union-attr]
+                yields = self.contributions(forms, inside, ends, span)
         finally:
             self.in_grid, self.threads = False, ()
             self.frame.names = saved
@@ -210,6 +203,17 @@ class ParallelLoops(Loops):
             self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop", _PRIVATE)
         self.names.update(reduced)
         return ends, refused
+
+    def contributions(
+        self, forms: dict[str, Form], inside: dict[str, Reducing], ends: dict[str, Entity], span: Span
+    ) -> list[Value]:
+        """What an iteration yields to each reduction; where its type does not fit yet, what it began with."""
+        yields: list[Value] = []
+        for name, form in forms.items():
+            end = ends[name]
+            fits = isinstance(end, Reducing) and self.join_forms(form, self.form(end.current)) == form
+            self.conform(end.current if fits and isinstance(end, Reducing) else inside[name].current, form, span, yields)
+        return yields
 
 
 def reducible(form: Form) -> bool:

@@ -18,11 +18,11 @@ from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.wording import type_name
 from lend.ir import syntax
-from lend.ir.typed import Value
+from lend.ir.typed import BinaryOperator, Value
 from lend.language.types import BOOL_, ScalarType
 
-_WRITTEN = {"add": "+=", "mul": "*=", "and": "&=", "or": "|=", "xor": "^="}
-_REDUCING = {"+": "add", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+_REDUCING: dict[str, BinaryOperator] = {"+": "add", "*": "mul", "&": "and", "|": "or", "^": "xor"}
+_EXTREMA: dict[str, BinaryOperator] = {"min": "min", "minimum": "min", "max": "max", "maximum": "max"}
 
 
 class Reductions(Calls):
@@ -71,9 +71,9 @@ class Reductions(Calls):
         others = [a for a in value.arguments if not (isinstance(a, syntax.Name) and a.id == name)]
         return others if len(others) == len(value.arguments) - 1 else None
 
-    def refuse_reduction_write(self, name: str, operator: str, declared: Span, span: Span) -> NoReturn:
+    def refuse_reduction_write(self, name: str, operator: BinaryOperator, declared: Span, span: Span) -> NoReturn:
         """A reduction variable is changed in another way than by its operator."""
-        form = f"{name} = {operator}({name}, ...)" if operator in ("min", "max") else f"{name} {_WRITTEN[operator]} ..."
+        form = f"{name} = {operator}({name}, ...)" if operator in ("min", "max") else f"{name} {as_written(operator)} ..."
         self.refuse(
             "L0404",
             f"`{name}` is reduced in this parallel loop and changed in another way too",
@@ -83,15 +83,27 @@ class Reductions(Calls):
             fix=f"only `{form}` may change it inside the loop",
         )
 
+    def refuse_reduction_read(self, entity: Reducing, span: Span) -> NoReturn:
+        """A reduction variable may be touched by its operator only."""
+        op = as_written(entity.operator)
+        self.refuse(
+            "L0404",
+            f"`{entity.name}` is reduced by `{op}` in this parallel loop, and its iterations cannot see the value",
+            span,
+            f"`{entity.name}` is read here",
+            labels=(Label(entity.declared, f"reduced by `{op}` here"),),
+            fix="read it after the loop, or compute what you need from this iteration's own values",
+        )
+
     # ---------------------------------------------------------------------------------------------------- finding them
 
     def reduction_variables(
         self, body: tuple[syntax.Stmt, ...], names: list[syntax.Name], before: dict[str, Entity]
-    ) -> dict[str, tuple[str, Span]]:
+    ) -> dict[str, tuple[BinaryOperator, Span]]:
         """Host-level names that the body assigns: their operator and where it stands. Other assignments to them are refused."""
         loop_targets = {n for s in walk(body) if isinstance(s, syntax.For) for n in targets(s.target)}
         own = {name.id for name in names} | loop_targets
-        found: dict[str, tuple[str, Span]] = {}
+        found: dict[str, tuple[BinaryOperator, Span]] = {}
         for statement in walk(body):
             operator, name, span = self.reduction_form(statement)
             if name is None or name in own or isinstance(before.get(name, Missing()), Missing):
@@ -102,7 +114,7 @@ class Reductions(Calls):
                 self.refuse_host_write(name, statement, before[name], found.get(name), extremum_by_branch(body, statement, name))
         return found
 
-    def reduction_form(self, statement: syntax.Stmt) -> tuple[str | None, str | None, Span]:
+    def reduction_form(self, statement: syntax.Stmt) -> tuple[BinaryOperator | None, str | None, Span]:
         """The operator (None if it is no reduction) and the name of an assignment to one name."""
         if isinstance(statement, syntax.AugAssign) and isinstance(statement.target, syntax.Name):
             return _REDUCING.get(statement.op), statement.target.id, statement.span
@@ -114,9 +126,9 @@ class Reductions(Calls):
                 operands = self.reduction_operands(name, statement.value)
                 if operands is not None and isinstance(statement.value, syntax.Call):
                     callee = self.quiet_check(statement.value.function)
-                    for operator, functions in (("min", ("min", "minimum")), ("max", ("max", "maximum"))):
-                        if isinstance(callee, Python) and getattr(callee.object, "__name__", "") in functions:
-                            return operator, name, statement.span
+                    known = getattr(callee.object, "__name__", "") if isinstance(callee, Python) else ""
+                    if known in _EXTREMA:
+                        return _EXTREMA[known], name, statement.span
                 return None, name, statement.span
             for target in statement.targets:
                 for name in targets(target):
@@ -131,7 +143,7 @@ class Reductions(Calls):
             return Poison()
 
     def refuse_host_write(
-        self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[str, Span] | None, extremum: str | None
+        self, name: str, statement: syntax.Stmt, before: Entity, reduced: tuple[BinaryOperator, Span] | None, extremum: str | None
     ) -> NoReturn:
         """A parallel loop assigns a host-level name other than by one reduction. `extremum`: what its branch computes."""
         if reduced is not None:
@@ -163,7 +175,7 @@ class Reductions(Calls):
         """Whether an expression is this name."""
         return isinstance(expression, syntax.Name) and expression.id == name
 
-    def check_reduction(self, name: str, operator: str, inits: tuple[Value, ...], span: Span) -> None:
+    def check_reduction(self, name: str, operator: BinaryOperator, inits: tuple[Value, ...], span: Span) -> None:
         """Refuse operators that the type does not have."""
         types: list[ScalarType] = [value.scalar for value in inits]
         if len(types) > 1 and operator not in ("min", "max"):
@@ -180,6 +192,11 @@ class Reductions(Calls):
             self.refuse(
                 "L0404", f"`{name}` is complex, and complex numbers have no order", span, "reduced here", fix="reduce `abs(...)`"
             )
+
+
+def as_written(operator: BinaryOperator) -> str:
+    """The operator of a reduction as the user writes it: `+=`, `min`."""
+    return next((f"{sign}=" for sign, name in _REDUCING.items() if name == operator), operator)
 
 
 def negated(expression: syntax.Expr) -> str:

@@ -78,9 +78,9 @@ class Statements(Reductions):
         stay: Entity = Number(True, BOOL_)
         for flag, kind in _FLAG_OF.items():
             if flag in self.names and may_leave((statement,), kind):
-                left = self.names[flag]
-                if isinstance(left, Number | Scalar):
-                    stay = self.operate("&", stay, self.negate("not", left, statement.span), statement.span)
+                is_set = self.names[flag]
+                if isinstance(is_set, Number | Scalar):
+                    stay = self.operate("&", stay, self.negate("not", is_set, statement.span), statement.span)
         if isinstance(stay, Number):
             if stay.value:
                 self.check_block(rest)
