@@ -40,7 +40,19 @@ def seeded(seed: Any) -> Choices:
     return Choices(random.Random(str(seed)).randrange)
 
 
+FROM_HYPOTHESIS = 400
+"""So many decisions Hypothesis takes itself; it drops programs that need many more."""
+
+
 @st.composite
 def choices(draw: Any) -> Choices:
-    """Decisions that Hypothesis takes."""
-    return Choices(lambda bound: draw(st.integers(0, bound - 1)))
+    """Decisions that Hypothesis takes, one by one at first, and the rest by a seed."""
+    rest = random.Random(draw(st.integers(0, 2**32 - 1)))
+    taken = 0
+
+    def below(bound: int) -> int:
+        nonlocal taken
+        taken += 1
+        return draw(st.integers(0, bound - 1)) if taken <= FROM_HYPOTHESIS else rest.randrange(bound)
+
+    return Choices(below)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from kernel_check import check, generated, reduced_program
 from oracle import Finding
 
-KERNELS = 60
+KERNELS = 100
 OUTCOMES: collections.Counter[str] = collections.Counter()
 
 
