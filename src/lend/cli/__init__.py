@@ -12,19 +12,19 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from lend import __version__
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (the process's own if None); the result is the exit status."""
     options = command_line().parse_args(arguments)
-    from lend.cli import demo
+    from lend.cli import demo  # not for `lend --help`
 
     return demo.main(options.out, quick=options.quick)
 
 
 def command_line() -> argparse.ArgumentParser:
     """What `lend` understands."""
-    from lend import __version__
-
     parser = argparse.ArgumentParser(prog="lend", description="Typed Python kernels, compiled, with borrows in their signatures.")
     parser.add_argument("--version", action="version", version=f"lend {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -1,15 +1,16 @@
 """The name of this machine, for tables of times.
 
-Does: say processor, cores and threads in words.  Does not: measure.
+Does: say processor, cores and versions in words.  Does not: measure.
 """
 
 from __future__ import annotations
 
-import os
 import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from lend.diagnostics.words import counted
+from lend.runtime.settings import available_processors
 
 
 def processor() -> str:
@@ -24,30 +25,13 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def cores() -> int:
-    """The number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def threads() -> int:
-    """The number of threads that kernels run on."""
-    import lend
-
-    return lend.config.threads
-
-
 def machine() -> str:
     """One line: processor, cores, system."""
-    count = cores()
-    return f"{processor()}, {counted(count, 'core')}, {platform.system()} {platform.machine()}"
+    return f"{processor()}, {counted(available_processors(), 'core')}, {platform.system()} {platform.machine()}"
 
 
 def software() -> str:
     """One line: the versions of Python and of the libraries that a table compares."""
-    from importlib.metadata import PackageNotFoundError, version
-
     parts = [f"Python {platform.python_version()}"]
     for name, package in (("lend", "lend"), ("NumPy", "numpy"), ("SciPy", "scipy"), ("Numba", "numba")):
         try:

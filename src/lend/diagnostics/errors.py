@@ -19,7 +19,7 @@ class CompileError(LendError, TypeError):
     """A kernel that lend refuses to compile; `diagnostics` holds every reason found."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
-        from lend.diagnostics.render import render_text, wants_colour
+        from lend.diagnostics.render import render_text, wants_colour  # what only errors need
 
         self.diagnostics = tuple(diagnostics)
         super().__init__(render_text(self.diagnostics, colour=wants_colour()))
@@ -82,9 +82,17 @@ class DeviceMemoryError(LendError, MemoryError):
 
 
 for _class in (
-    LendError, CompileError, ArgumentError, ShapeError, ContractError, BorrowError, BoundsError, ArithmeticFault, DeviceError,
+    LendError,
+    CompileError,
+    ArgumentError,
+    ShapeError,
+    ContractError,
+    BorrowError,
+    BoundsError,
+    ArithmeticFault,
+    DeviceError,
     DeviceMemoryError,
-):  # fmt: skip
+):
     _class.__module__ = "lend"  # where users find them, and what Python prints before the message
 
 

@@ -257,7 +257,7 @@ def _use_threads(threads: int) -> None:
     """Tell the thread pool how many threads to use, when that has changed."""
     global _threads
     if threads != _threads:
-        from lend.targets.cpu.threads import pool  # loads LLVM, which a kernel that does not run needs not
+        from lend.targets.cpu.threads import pool  # loads LLVM, which only kernels that run need
 
         pool().configure(threads)
         _threads = threads

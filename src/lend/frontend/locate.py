@@ -102,10 +102,8 @@ def _covers(source: Source, node: Definition, code: CodeType) -> bool:
     if not places:  # compiled without columns (-X no_debug_ranges)
         return True
     body = node.body
-    return (
-        min(start for start, _ in places) == (body.lineno, body.col_offset)
-        and max(end for _, end in places) == (body.end_lineno, body.end_col_offset)
-    )  # fmt: skip
+    first, last = min(start for start, _ in places), max(end for _, end in places)
+    return first == (body.lineno, body.col_offset) and last == (body.end_lineno, body.end_col_offset)
 
 
 def _by_bytecode(file: ParsedFile, candidates: list[Found], code: CodeType) -> Found | None:

@@ -89,10 +89,13 @@ def _last_of_header(node: _Compound) -> ast.expr | ast.arg | ast.keyword | None:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             arguments = node.args
             parts: list[ast.expr | ast.arg] = [
-                *arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *arguments.defaults,
+                *arguments.posonlyargs,
+                *arguments.args,
+                *arguments.kwonlyargs,
+                *arguments.defaults,
                 *(default for default in arguments.kw_defaults if default is not None),
                 *(extra for extra in (arguments.vararg, arguments.kwarg, node.returns) if extra is not None),
-            ]  # fmt: skip
+            ]
             return max(parts, key=lambda part: (part.end_lineno or 0, part.end_col_offset or 0), default=None)
         case ast.For() | ast.AsyncFor():
             return node.iter

@@ -19,6 +19,7 @@ import numpy as np
 from lend.language.borrows import BorrowAnnotation, ComptimeAnnotation, Index, IndexAnnotation, IndexKind, Offsets, Unique
 from lend.language.dims import Dim, DimType, Size, SizeExpression, size_text
 from lend.language.dtypes import scalar_of_class
+from lend.language.intrinsics import DeviceFunction
 from lend.language.signature import ArrayKind, ComptimeKind, IndexFacts, ParameterKind, ScalarKind, TupleKind
 from lend.language.structs import struct_type
 from lend.language.types import BF16, I64, SCALARS, Borrow, ElementType, ScalarType
@@ -180,8 +181,6 @@ def comptime_kind(annotation: ComptimeAnnotation) -> ComptimeKind:
         return ComptimeKind(type if get_origin(type_) is type else type_)
     if get_origin(type_) is get_origin(Callable[[], None]) or type_ is python_types.FunctionType:
         return ComptimeKind(Callable)
-    from lend.language.intrinsics import DeviceFunction
-
     if isinstance(type_, type) and issubclass(type_, DeviceFunction):
         return ComptimeKind(Callable)
     raise AnnotationRefused(

@@ -30,7 +30,7 @@ class BorrowAnnotation:
     sizes: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        from lend.language.annotations import annotation_text
+        from lend.language.annotations import annotation_text  # which knows this module
 
         return annotation_text(self)
 
@@ -46,7 +46,7 @@ class IndexAnnotation:
     parameters: tuple[Any, ...]
 
     def __repr__(self) -> str:
-        from lend.language.annotations import annotation_text
+        from lend.language.annotations import annotation_text  # which knows this module
 
         return annotation_text(self)
 

@@ -29,7 +29,7 @@ from lend.ir.typed import (
     Unary,
     Value,
     While,
-)  # fmt: skip
+)
 
 UNKNOWN_TRIPS = 16
 """What a loop of unknown length counts as."""

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lend.cli.demo.cases import Outcome
-from lend.cli.machine import machine, software, threads
+from lend.cli.machine import machine, software
+from lend.runtime.settings import config
 
 
 @contextmanager
@@ -50,7 +51,7 @@ def show_table(outcomes: Sequence[Outcome], rounds: int) -> None:
             duration(outcome.lend_seconds),
             f"{outcome.ratio:.1f}x",
             duration(outcome.compile_seconds),
-            str(threads()),
+            str(config.threads),
             f"{outcome.difference:.1e}",
             "[green]yes[/]" if outcome.agrees else "[bold red]NO[/]",
         )

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lend.diagnostics.spans import Span
+from lend.frontend.capture import Captured
 from lend.ir import syntax
 from lend.ir.typed import BinaryOperator, Value
 from lend.language.borrows import IndexKind
 from lend.language.dims import DimType
 from lend.language.types import ScalarType, StructType
-
-if TYPE_CHECKING:
-    from lend.frontend.capture import Captured
 
 
 @dataclass(frozen=True, eq=False)

@@ -204,9 +204,12 @@ class Inlining(KnownFunctions):
         if "return" in (raw := raw_annotations(self.frame.captured.function)) and raw["return"] in (None, "None"):
             if not (isinstance(result, Python) and result.object is None):
                 self.refuse(
-                    "L0219", f"`{tree.name}` is declared to return nothing", self.where(result, tree.span), "this is returned",
+                    "L0219",
+                    f"`{tree.name}` is declared to return nothing",
+                    self.where(result, tree.span),
+                    "this is returned",
                     labels=(Label(tree.returns, "declared here"),),
-                )  # fmt: skip
+                )
             return result
         return self.returned_as(result, annotation_of(self.frame.captured, "return"), tree, tree.returns)
 
