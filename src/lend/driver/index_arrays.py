@@ -31,11 +31,20 @@ from lend.runtime.borrows import ArrayParameter
 from lend.runtime.elements import AnyArray
 from lend.runtime.settings import snapshot
 
-SMALL = 1 << 15
-"""Up to so many elements NumPy, on one thread, is faster than a call of a kernel."""
+SMALL = 1 << 17
+"""Up to so many elements NumPy, on one thread, is as fast as a call of a kernel."""
 
-SPARSE = 64
-"""With more possible values than this for each element, distinct elements are found by sorting, not by a bit for each value."""
+TINY = 1 << 12
+"""Up to so many elements are sorted, if a count for each possible value were more work."""
+
+SAMPLE = 1 << 10
+"""So many elements are looked at to see whether looking for an ascending order is worth while."""
+
+SHORT = 64
+"""The first part of an array that is divided among threads is this part of it."""
+
+DENSE, SPARSE = 8, 64
+"""With more possible values for each element, distinct elements are found without a count, or a bit, for each value."""
 
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -98,12 +107,13 @@ class _Lent:
         limit = min(self.bound - 1, self.greatest)
         if not flat.size <= limit + 1:
             return False
-        if flat.size <= SMALL:
-            return _distinct_sorted(np.sort(flat), limit)
-        if not descends(flat[:SMALL], True) and not descends(flat, True):
+        if not descends(flat[:SAMPLE], True) and not descends(flat, True):
             return int(flat[-1]) <= limit
-        if limit // SPARSE > flat.size:
-            return _distinct_sorted(np.sort(flat), limit)
+        if flat.size <= SMALL and limit // DENSE <= flat.size:
+            return greatest(flat) <= limit and bool(np.bincount(flat.astype(np.intp)).max() == 1)
+        if limit // SPARSE > flat.size or flat.size <= TINY:
+            ordered = np.sort(flat)
+            return int(ordered[-1]) <= limit and not descends(ordered, True)
         return _distinct_by_bits(flat, limit + 1)
 
     # ------------------------------------------------------------------------------------------------------- bounds
@@ -239,15 +249,15 @@ def descends(array: AnyArray, strictly: bool) -> bool:
     return bool(falls(array, strictly))
 
 
-def _distinct_sorted(ordered: AnyArray, limit: int) -> bool:
-    """Whether sorted elements differ and are at most `limit`."""
-    return int(ordered[-1]) <= limit and not descends(ordered, True)
-
-
 def _distinct_by_bits(flat: AnyArray, bound: int) -> bool:
     """Whether the elements differ and lie below `bound`: a bit for each possible value, of its own for each thread."""
-    from lend.driver.index_kernels import meets, repeats
+    from lend.driver.index_kernels import mark, marks
 
-    parts = max(1, min(snapshot().threads, SPARSE * flat.size // bound))
-    seen = np.zeros((parts, (bound + 63) // 64), np.uint64)
-    return not repeats(flat, seen, bound) and (parts == 1 or not meets(seen))
+    threads = max(1, min(snapshot().threads, SPARSE * flat.size // bound))
+    first = flat.size // SHORT if threads > 1 else 0  # a launch begins with one chunk, alone, before it wakes other threads
+    rest = flat.size - first
+    starts = np.array([0] * (first > 0) + [first + rest * thread // threads for thread in range(threads + 1)])
+    parts = starts.size - 1
+    seen, outside = np.zeros((parts, (bound + 63) // 64), np.uint64), np.empty(parts, np.bool_)
+    mark(flat, starts, seen, outside, rest // threads + 1, bound)
+    return not outside.any() and marks(seen) == flat.size

@@ -10,12 +10,18 @@ Example: `greatest_1(np.array([3, 1, -1]).view(np.uint64))` is 2**64 - 1.
 from __future__ import annotations
 
 from lend.driver.kernel import kernel
-from lend.language.borrows import Mut, Ref, T, bool_, comptime, i64, u64
-from lend.language.dims import B, C, D, H, K, L, M, N, W
-from lend.language.intrinsics import grid, unchecked
+from lend.language.borrows import Mut, Out, Ref, T, bool_, comptime, i64, u64
+from lend.language.dims import B, C, D, Dim, H, K, L, M, N, W
+from lend.language.intrinsics import cdiv, grid, unchecked
 
 BLOCK = 128
-"""Elements that one iteration compares with their neighbours: long enough for vectors, short enough to share among threads."""
+"""Elements that are looked at in one stretch: long enough for vectors, short enough to share among threads."""
+
+
+class Starts(Dim):
+    """One more than parts."""
+
+    equals = C + 1
 
 
 @kernel
@@ -62,33 +68,35 @@ def falls(x: Ref[T, N], strictly: comptime[bool]) -> bool_:
 
 
 @kernel
-def repeats(x: Ref[T, N], seen: Mut[u64, C, W], bound: u64) -> bool_:
-    """Whether one of C parts of x has an element twice, or not below `bound`. `seen`: a row of bits for each part, set for each
-    element."""
-    wrong = False
+def mark(x: Ref[T, N], starts: Ref[i64, Starts], seen: Mut[u64, C, W], outside: Out[bool_, C], longest: i64, bound: u64):
+    """Set a bit for each element; elements are distinct if there are as many bits as elements (`marks`).
+
+    x[starts[c]:starts[c + 1]], of at most `longest` elements, have their bits in row c of `seen`, which has `bound` bits or more.
+    `outside`: whether one of them is not below `bound`. No bit is tested before it is set, which would double the time.
+    """
+    blocks = cdiv(longest, BLOCK)  # the length of a loop, known before it: so each part is a chunk of its own
     for c in grid(C):
         found = False
-        for k in range(c * N // C, (c + 1) * N // C):
-            value = u64(x[k])
-            if value < bound:
-                word, bit = i64(value >> 6), u64(1) << (value & 63)
-                before = seen[c, word]
-                found |= before & bit != 0
-                seen[c, word] = before | bit
-            else:
-                found = True
-        wrong |= found
-    return wrong
+        with unchecked("k lies in part c of x, and a value below `bound` has a bit in each row"):
+            row, end = seen[c, :], starts[c + 1]
+            for block in range(blocks):
+                start = starts[c] + block * BLOCK
+                for k in range(start, min(start + BLOCK, end)):
+                    value = u64(x[k])
+                    if value < bound:
+                        row[i64(value >> 6)] |= u64(1) << (value & 63)
+                    else:
+                        found = True
+        outside[c] = found
 
 
 @kernel
-def meets(seen: Ref[u64, C, W]) -> bool_:
-    """Whether two rows have a bit in common."""
-    wrong = False
+def marks(seen: Ref[u64, C, W]) -> i64:
+    """How many bits are set in some row."""
+    count = i64(0)
     for w in grid(W):
-        found, all_bits = u64(0), u64(0)
+        bits = u64(0)
         for c in range(C):
-            found |= all_bits & seen[c, w]
-            all_bits |= seen[c, w]
-        wrong |= found != 0
-    return wrong
+            bits |= seen[c, w]
+        count += i64(int.bit_count(bits))
+    return count

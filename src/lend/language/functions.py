@@ -149,7 +149,7 @@ def _others() -> Iterator[tuple[Entry, Any]]:
         yield Special(name), getattr(builtins, name)
     yield from ((Special("round"), np.round), (Special("round"), np.around), (Special("divmod"), np.divmod))
     yield from ((Special("where"), np.where), (Special("real"), np.real), (Special("imag"), np.imag))
-    yield Special("bit_count"), getattr(np, "bitwise_count", None)
+    yield from ((Special("bit_count"), getattr(np, "bitwise_count", None)), (Special("bit_count"), int.bit_count))
 
 
 def lookup(function: Any) -> Entry | None:

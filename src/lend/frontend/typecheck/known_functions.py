@@ -205,6 +205,8 @@ class KnownFunctions(Expressions):
                 value = self.materialise(arguments[0], span)
                 if not value.scalar.is_integer:
                     self.refuse("L0209", f"`bit_count` of `{value.scalar}`", span, "bit operations are of integers")
+                if value.scalar.kind == "int":  # Python and NumPy count the bits of the absolute value
+                    value = self.materialise(self.absolute(Scalar(value), span), span)
                 return Scalar(self.math("popcount", (value,), value.scalar, span))
             case _:
                 self.refuse(
