@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -182,13 +182,20 @@ class Expressions:
         reference = combined({"-": np.negative, "+": lambda a: a, "~": np.invert}[op], [inner], type)
         return Node(f"({op}{inner.text})", type, (inner,), reference, inner.ulps)
 
+    def arms(self, type: str, depth: int) -> tuple[Node, Node]:
+        """Two values to choose from. Rarely of two types: a condition that is a constant gives an arm with the type it has."""
+        if self.choices.chance(75):
+            return self.of(type, depth), self.of(type, depth)
+        a, b = self.pair(type, depth)
+        return replace(a, reference=None), b
+
     def conditional(self, type: str, depth: int) -> Node:
-        test, (a, b) = self.of("bool_", depth), self.pair(type, depth)
+        test, (a, b) = self.of("bool_", depth), self.arms(type, depth)
         reference = combined(lambda t, x, y: np.where(t, x, y), (test, a, b), type)
         return Node(f"({a.text} if {test.text} else {b.text})", type, (test, a, b), reference, max(a.ulps, b.ulps))
 
     def where(self, type: str, depth: int) -> Node:
-        test, (a, b) = self.of("bool_", depth), self.pair(type, depth)
+        test, (a, b) = self.of("bool_", depth), self.arms(type, depth)
         reference = combined(np.where, (test, a, b), type)
         return Node(f"np.where({test.text}, {a.text}, {b.text})", type, (test, a, b), reference)
 
