@@ -1,4 +1,4 @@
-"""The public names as a typed user uses them. Nothing runs this file as a program: pyright reads it in strict mode.
+"""The public names as a typed user uses them. pyright reads this file in strict mode, and `test_public_surface.py` runs it.
 
 `assert_type` fails the check where lend's types say something else than a user would expect.
 """
@@ -87,6 +87,13 @@ def reverse(x: Ref[T, N], y: Mut[T, N]):
 
 
 @lend.kernel
+def folded(x: Ref[f64, N], y: Mut[f64, N]):
+    middle: i64 = N // 2
+    for i in lend.grid(N):
+        y[i] = x[clamp(2 * i, N) % N] / N + x[middle] * min(N, 8)
+
+
+@lend.kernel
 def drift(particles: Mut[Particle, N], wall: f64):
     for i in lend.grid(N):
         particles[i] = bounce(particles[i], wall)
@@ -95,8 +102,8 @@ def drift(particles: Mut[Particle, N], wall: f64):
 @lend.kernel
 def sum_all(arrays: tuple[Ref[f64, N], ...], out: Mut[f64, N]):
     for i in lend.grid(N):
-        for a in range(len(arrays)):
-            out[i] += arrays[a][i]
+        for array in arrays:
+            out[i] += array[i]
 
 
 @lend.kernel
@@ -124,7 +131,10 @@ def doubled(x: Ref[f64, N]):
 def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint8]) -> None:
     """What a program does with kernels."""
     assert_type(saxpy(2.0, x, x.copy()), None)
+    length: Callable[[NDArray[np.float64]], float] = norm
+    assert_type(length(y), float)
     assert_type(norm(y), float)
+    assert_type(folded(y, y.copy()), None)
     assert_type(statistics(y), tuple[float, float, int])
     shift(image, image.copy(), 3, R=1)
     shift(image=image, out=np.empty_like(image))
@@ -138,8 +148,8 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     assert z.shape == (2 * y.size,)
     saxpy.py(2.0, x, x.copy())
     assert_type(norm.py(y), float)
-    assert_type(saxpy.lower(2.0, x, x).llvm, str)
-    assert_type(saxpy.lower(2.0, x, x).asm, str)
+    assert_type(saxpy.lower(2.0, x, x.copy()).llvm, str)
+    assert_type(saxpy.lower(2.0, x, x.copy()).asm, str)
 
 
 def settings() -> None:
