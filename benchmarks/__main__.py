@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from importlib.util import find_spec
-from statistics import median
 
 
 def main() -> int:
@@ -14,7 +13,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("cases", nargs="*", help="names of the cases to run (default: all)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads for every contender")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--rounds", type=int, default=25)
     options = parser.parse_args()
     for variable in ("LEND_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # before the libraries are loaded
         os.environ[variable] = str(options.threads)
@@ -44,7 +43,7 @@ def main() -> int:
                 print(f"{case.name} {label}: wrong results from {', '.join(wrong)}", file=sys.stderr)
             times = interleaved(calls, options.rounds)
             cells = [f"{ratio(times, name, 'lend'):.2f}" if name in times else "" for name in others]
-            print(f"| {case.name} | {label} | {seconds(median(times['lend']))} | {' | '.join(cells)} |", flush=True)
+            print(f"| {case.name} | {label} | {seconds(min(times['lend']))} | {' | '.join(cells)} |", flush=True)
     used = [native.version(families[family]) for family in libraries]
     print(f"\n{machine()}, {options.threads} threads; {'; '.join([software(), *used])}.")
     return status

@@ -140,3 +140,10 @@ def nbody_unchecked(x: Ref[f32, N], y: Ref[f32, N], z: Ref[f32, N], ax: Mut[f32,
             ax[i] = sx
             ay[i] = sy
             az[i] = sz
+
+
+@lend.kernel
+def polynomial_unchecked(x: Ref[f32, N], y: Mut[f32, N]):
+    for i in lend.grid(N):
+        with lend.unchecked("i is below N, the size of both"):
+            y[i] = ((0.5 * x[i] - 1.25) * x[i] + 2.0) * x[i] + 0.75

@@ -1,13 +1,13 @@
 """Times contenders in turn, so that what slows the machine slows all of them.
 
 A sample is as many calls as take about two milliseconds. In each round every contender gives one sample, in an order that
-rotates; a ratio is the median of the rounds' ratios, a time the median of the rounds' times.
+rotates; a time is the quickest of the rounds', the one that other work on the machine has disturbed least, and a ratio is that of two
+such times.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median
 from time import perf_counter
 
 SAMPLE_SECONDS = 2e-3
@@ -43,8 +43,8 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
 
 
 def ratio(times: dict[str, list[float]], name: str, base: str) -> float:
-    """How many times longer `name` takes than `base`: the median over rounds."""
-    return median(a / b for a, b in zip(times[name], times[base], strict=True))
+    """How many times longer `name` takes than `base`."""
+    return min(times[name]) / min(times[base])
 
 
 def seconds(value: float) -> str:
