@@ -16,7 +16,7 @@ from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
 from lend.driver.pipeline import Compilation, depth_limited
 from lend.frontend.capture import Captured, capture
-from lend.frontend.contracts import contracts_of
+from lend.frontend.contracts import contracts_of, is_contract
 from lend.frontend.parse import parse_function
 from lend.frontend.refusals import HOLES
 from lend.frontend.signature import signature_of
@@ -49,6 +49,10 @@ class Definition:
     def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
         """A specialisation at the start of the pipeline."""
         return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math)
+
+    def conditions(self) -> tuple[syntax.Expr, ...]:
+        """What the contracts ask for, as written, in their order."""
+        return tuple(s.test for s in self.tree.body if isinstance(s, syntax.Assert) and is_contract(s, self.tree))
 
     def known_types(self, generic: ScalarType = F64) -> tuple[tuple[ArgumentType, ...], dict[TypeVar, ScalarType]] | None:
         """Argument types from the signature alone, arrays row-major and type variables `generic`; None if something is open."""

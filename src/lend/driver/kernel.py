@@ -22,6 +22,7 @@ from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overloa
 
 from lend.diagnostics.errors import DeviceError, LendError
 from lend.diagnostics.sites import Site
+from lend.driver import native
 from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
 from lend.driver.pipeline import Compilation, depth_limited, run
@@ -31,11 +32,12 @@ from lend.ir import syntax
 from lend.ir.print import print_kernel
 from lend.language.signature import ArgumentType, Signature
 from lend.language.types import MathMode, ScalarType
+from lend.runtime import vectorcall
 from lend.runtime.arguments import Binder, Binding
 from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import Executable, check_contracts, launch
 from lend.runtime.results import assemble
-from lend.runtime.settings import DEVICES, Settings, snapshot
+from lend.runtime.settings import DEVICES, Settings, config, snapshot
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -98,7 +100,7 @@ class Lowered:
         return f"<lowered {self._compilation.signature.kernel}: {steps}>"
 
 
-class Kernel(Generic[P, R]):
+class Kernel(vectorcall.Callable, Generic[P, R]):
     """A compiled function over borrowed arrays. Call it like the function it is made from.
 
     Raises ArgumentError, ShapeError, BorrowError or ContractError before anything runs; CompileError if these types cannot be
@@ -116,6 +118,7 @@ class Kernel(Generic[P, R]):
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
         self._index_arrays = index_arrays(self._definition.signature, self._definition.tree.span)
+        self._native = native.NativePath(self._definition)
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
         self._lock = threading.RLock()
@@ -128,9 +131,12 @@ class Kernel(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             binding = self._binder.bind(args, kwargs)
-            settings = snapshot()
+            version, settings = config.version, snapshot()
             specialisation = self._specialise(binding, settings)
             _use_threads(settings.threads)
+            native.apply(settings, version)
+            if settings.native:
+                self._native.used(self, specialisation, binding)
             return launch(specialisation.executable, binding)
         except LendError as error:
             raise error.with_traceback(None) from None
@@ -228,6 +234,9 @@ class Kernel(Generic[P, R]):
             made = Plain(function, compilation.checked.dependencies, compilation)
             self._plain.setdefault(binding.types, []).append(made)
             return made
+
+
+vectorcall.enable(Kernel)
 
 
 def current(found: Specialisation | Plain) -> bool:

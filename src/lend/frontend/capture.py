@@ -57,6 +57,17 @@ class Captured:
         return (True, builtins[name]) if name in builtins else (False, None)
 
 
+_MISSING = object()
+
+
+def captured_value(owner: Any, name: str) -> Any:
+    """A captured value as it is now: a name outside a function (`owner` is its `Captured`) or an attribute of an object."""
+    if isinstance(owner, Captured):
+        found, value = owner.resolve(name)
+        return value if found else _MISSING
+    return getattr(owner, name, _MISSING)
+
+
 def capture(function: Callable[..., Any]) -> Captured:
     """Everything the compiler needs of `function`, a Python function with source.
 

@@ -9,6 +9,7 @@ that was lent read-only, or is read-only itself, is read-only.
 from __future__ import annotations
 
 import ctypes
+import datetime
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -55,6 +56,12 @@ class _Elements:
             "strides": view.strides,
             "typestr": f"|V{view.itemsize}",
         }
+
+
+def plain_owners() -> tuple[type, ...]:
+    """Classes of objects that own arrays' memory and are known to be no file mappings: among them what owns returned arrays."""
+    capsule: type[object] = getattr(datetime, "datetime_CAPI", None).__class__
+    return bytes, bytearray, _Elements, capsule
 
 
 def leaf_types(shape: ResultShape | None) -> tuple[Type, ...]:

@@ -13,12 +13,14 @@ it is read or set, never ignored.
 | `LEND_CACHE` | `cache` | `0`: keep nothing on disk |
 | `LEND_DUMP` | `dump` | steps of the pipeline to print, separated by commas, or `all` |
 | `LEND_VERIFY` | `verify` | `1`: check the trees after every step of the pipeline |
+| `LEND_NATIVE` | `native` | `0`: bind every call in Python, even those that machine code could bind |
 
 Example: `lend.config.threads = 4`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -43,6 +45,7 @@ class Settings:
     cache: bool
     dump: tuple[str, ...]
     verify: bool
+    native: bool
 
 
 def available_processors() -> int:
@@ -102,6 +105,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], Callable[[], Any]]] = {
     "cache": (_flag, lambda: True),
     "dump": (_names, tuple),
     "verify": (_flag, lambda: False),
+    "native": (_flag, lambda: True),
 }
 """Each setting: how a value is checked, and its default."""
 
@@ -115,11 +119,27 @@ class Config:
     cache: bool
     dump: tuple[str, ...]
     verify: bool
+    native: bool
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.__dict__["_environment"] = environment
         self.__dict__["_said"] = {}
         self.__dict__["_snapshot"] = None
+        self.__dict__["_versions"] = (ctypes.c_int64 * 2)(0, -1)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every change. Whoever means to apply the settings reads it before them."""
+        return self.__dict__["_versions"][0]
+
+    @property
+    def versions_address(self) -> int:
+        """Where compiled code finds the version and the one that was applied: two i64, equal if nothing is left to be done."""
+        return ctypes.addressof(self.__dict__["_versions"])
+
+    def applied(self, version: int) -> None:
+        """The settings of `version` are in force in compiled code too; -1: compiled code shall not act on its own."""
+        self.__dict__["_versions"][1] = version
 
     def snapshot(self) -> Settings:
         """The settings in force now; the environment is read at the first call."""
@@ -132,7 +152,11 @@ class Config:
     def reset(self) -> None:
         """Forget what the program said and read the environment anew."""
         self.__dict__["_said"] = {}
+        self._changed()
+
+    def _changed(self) -> None:
         self.__dict__["_snapshot"] = None
+        self.__dict__["_versions"][0] += 1
 
     def _read(self) -> Settings:
         environment: Mapping[str, str] = os.environ if self.__dict__["_environment"] is None else self.__dict__["_environment"]
@@ -156,7 +180,7 @@ class Config:
         if name not in _READERS:
             raise AttributeError(f"lend.config has no setting {name!r}; it has {', '.join(_READERS)}")
         self.__dict__["_said"][name] = _READERS[name][0](value, f"lend.config.{name}")
-        self.__dict__["_snapshot"] = None
+        self._changed()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_READERS]

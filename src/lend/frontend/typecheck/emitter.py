@@ -6,7 +6,7 @@ Invariants: `speculate` leaves no trace of an attempt that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
@@ -15,6 +15,7 @@ from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
 from lend.diagnostics.sites import Access, Site, SiteKind
 from lend.diagnostics.spans import Span
+from lend.frontend.capture import captured_value
 from lend.frontend.typecheck.entities import Array, Entity, Frame, Function
 from lend.ir import syntax, typed
 from lend.ir.typed import BinaryOperator, Operation, Region, UnaryOperator, Value
@@ -32,10 +33,15 @@ class Refused(Exception):
 
 @dataclass
 class Dependency:
-    """A captured value that the specialisation depends on: `read()` must still give `value`."""
+    """A captured value that the specialisation depends on: `owner`'s `name` (`captured_value`) must still be `value`."""
 
-    read: Callable[[], Any]
+    owner: Any
+    name: str
     value: Any
+
+    def read(self) -> Any:
+        """What it is now."""
+        return captured_value(self.owner, self.name)
 
 
 @dataclass

@@ -18,7 +18,7 @@ import numpy as np
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
-from lend.frontend.capture import capture
+from lend.frontend.capture import Captured, capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
 from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
@@ -149,7 +149,7 @@ class Expressions(Arrays):
                 "not found in this function, its module or Python's builtins",
                 fix=self.spelling(name),
             )
-        self.depend(frame.captured.resolve, name, value)
+        self.depend(frame.captured, name, value)
         return self.entity_of(value, name, span)
 
     def at_run_time(self, entity: Entity) -> bool:
@@ -169,10 +169,10 @@ class Expressions(Arrays):
         near = difflib.get_close_matches(name, [n for n in known if not n.startswith(("#", "_"))], 1)
         return f"did you mean `{near[0]}`?" if near else None
 
-    def depend(self, resolve: Callable[[str], tuple[bool, Any]], name: str, value: Any) -> None:
+    def depend(self, captured: Captured, name: str, value: Any) -> None:
         """Remember that the specialisation holds only while this name has this value."""
         if not isinstance(value, types.ModuleType) and getattr(builtins, name, self) is not value:
-            self.unit.dependencies.append(Dependency(lambda: resolve(name)[1], value))
+            self.unit.dependencies.append(Dependency(captured, name, value))
 
     def readable(self, entity: Entity, name: str, span: Span) -> Entity:
         """A local entity, if it may be read here."""
@@ -323,7 +323,7 @@ class Expressions(Arrays):
             fix = f"did you mean `{near[0]}`?" if near else None
             self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute", fix=fix)
         if not isinstance(value, types.ModuleType):
-            self.unit.dependencies.append(Dependency(lambda: getattr(object, name, missing), value))
+            self.unit.dependencies.append(Dependency(object, name, value))
         return self.entity_of(value, name, span)
 
     # ------------------------------------------------------------------------------------------------ operators with control
