@@ -104,7 +104,8 @@ def at_host_level(x: Mut[f64, N], k: i64) -> f64:
 def of_a_local_array(k: i64, y: Mut[f64, N]):
     for i in lend.grid(N):
         buffer = lend.local(f64, 4)
-        buffer[k + i] = 1  # local
+        buffer[0] = 2
+        buffer[k + i % 4] = 1  # local
         y[i] = buffer[0]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from harness import check
 
 import lend
-from lend import Out, Ref, bool_, f32, f64, i32, i64, u8
+from lend import Mut, Out, Ref, bool_, f32, f64, i32, i64, u8
 from lend.dims import K, M, N
 
 
@@ -70,7 +70,7 @@ def while_with_break(x: Ref[f64, N], limit: f64, y: Out[i64, N]):
 
 
 @lend.kernel
-def guarded_neighbour(x: Ref[f64, N], y: Out[f64, N]):
+def guarded_neighbour(x: Ref[f64, N], y: Mut[f64, N]):
     for i in lend.grid(N):
         if i > 0 and x[i - 1] > 0.5:
             y[i] = 1

@@ -51,7 +51,7 @@ def normalise_rows(x: Mut[f64, N, M]) -> f64:
 
 
 @lend.kernel
-def power_iteration(a: Ref[f64, N, N], v: Mut[f64, N], w: Out[f64, N], tol: f64) -> tuple[f64, i64]:
+def power_iteration(a: Ref[f64, N, N], v: Mut[f64, N], w: Mut[f64, N], tol: f64) -> tuple[f64, i64]:
     previous = -1.0
     norm = 0.0
     steps = 0

@@ -125,4 +125,8 @@ def _errors(
         checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
     if checked.deferred:  # a name that may be defined by the first call
         return [d for d in checked.diagnostics if d.code != "L0201"]
-    return list(checked.diagnostics)
+    if checked.kernel is None:
+        return list(checked.diagnostics)
+    from lend.checks.judge import judge  # the integer set library, which kernels that are refused before do not need
+
+    return list(judge(checked.kernel).diagnostics)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
 from lend.diagnostics.errors import DeviceError, LendError
+from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.sites import Site
 from lend.driver import native
 from lend.driver.definition import define
@@ -169,6 +170,22 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             return Lowered(self._compile(*known, snapshot()).compilation)
         return Lowered(self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation)
 
+    def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
+        """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs."""
+        if args or kwargs:
+            binding = self._binder.bind(args, kwargs)
+            known: Any = (binding.types, dict(binding.typevars))
+        else:
+            known = self._definition.known_types()
+            if known is None:
+                raise TypeError(f"{self.__name__}.proofs needs arguments: a compile-time value or the length of a tuple is open")
+        from lend.driver.pipeline import run
+
+        compilation = self._definition.compilation(*known)
+        run(compilation, until="check")
+        assert compilation.judgement is not None
+        return Proofs(compilation.judgement.proofs)
+
     def on(self, device: str) -> Kernel[P, R]:
         """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
         if device not in (*DEVICES, "auto"):
@@ -204,7 +221,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
     ) -> Specialisation:
         compilation = self._definition.compilation(types, typevars)
         run(compilation, dump=settings.dump, verify=settings.verify)
-        kernel, module = compilation.kernel, compilation.module
+        kernel, scheduled, module = compilation.kernel, compilation.scheduled, compilation.module
         assert compilation.checked is not None and module is not None
         executable = Executable(
             self.__name__,
@@ -212,7 +229,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             len(kernel.dims),
             tuple(parameter.value.type for parameter in kernel.parameters),
             kernel.result,
-            kernel.sites,
+            scheduled.sites,
             self._definition.contracts,
             module,
             self._index_arrays,

@@ -43,6 +43,8 @@ class Compilation:
     typevars: Mapping[TypeVar, ScalarType]
     math: MathMode
     checked: Checked | None = None
+    judgement: Judgement | None = None
+    scheduled: Kernel | None = None
     plan: Plan | None = None
     ir: str | None = None
     module: CompiledModule | None = None
@@ -72,11 +74,29 @@ def _specialised(c: Compilation) -> list[str]:
     return [f"in this call {', '.join(values)}"] if values else []
 
 
+def check(c: Compilation) -> None:
+    """Typed tree -> its model -> verdicts."""
+    from lend.checks.judge import judge
+
+    c.judgement = judge(c.kernel)
+    if c.judgement.diagnostics:
+        raise CompileError(c.judgement.diagnostics)
+
+
+def schedule(c: Compilation) -> None:
+    """Typed tree and verdicts -> typed tree without the checks that are proved."""
+    from lend.schedule.versions import schedule
+
+    assert c.judgement is not None
+    c.scheduled = schedule(c.kernel, c.judgement)
+
+
 def plan(c: Compilation) -> None:
-    """Typed tree -> host pass and device regions."""
+    """Scheduled tree -> host pass and device regions."""
     from lend.plan.regions import plan
 
-    c.plan = plan(c.kernel)
+    assert c.scheduled is not None
+    c.plan = plan(c.scheduled)
 
 
 def lower(c: Compilation) -> None:
@@ -104,10 +124,21 @@ class Step:
     show: Callable[[Compilation], str]
 
 
-# `capture` and `parse` run once, when the kernel is defined (see `definition.py`). The model, the checks and the schedule will
-# stand between `typecheck` and `plan`.
+def _show_proofs(c: Compilation) -> str:
+    assert c.judgement is not None
+    return "\n".join(map(str, c.judgement.proofs))
+
+
+def _show_scheduled(c: Compilation) -> str:
+    assert c.scheduled is not None
+    return print_kernel(c.scheduled)
+
+
+# `capture` and `parse` run once, when the kernel is defined (see `definition.py`).
 STEPS: tuple[Step, ...] = (
     Step("typecheck", typecheck, lambda c: print_kernel(c.kernel)),
+    Step("check", check, _show_proofs),
+    Step("schedule", schedule, _show_scheduled),
     Step("plan", plan, lambda c: str(c.plan)),
     Step("lower", lower, lambda c: c.ir or ""),
     Step("emit", emit, lambda c: c.module.asm if c.module is not None else ""),

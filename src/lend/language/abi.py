@@ -26,6 +26,9 @@ FAULT_SIZE = 5  # what it was compared with
 FAULT_INDICES = 6  # the values of up to six indices of the parallel loop
 FAULT_WORDS = 12
 
+MAX_SIZE = 1 << 46
+"""The largest dimension of an array: sums of a few subscripts of such arrays do not wrap, which proofs rely on."""
+
 NO_FAULT = (1 << 63) - 1
 HOST_LEVEL = -1
 NO_SITE = -1  # no memory for what the user did not ask for: partial results of a reduction, a local array

@@ -21,6 +21,7 @@ from lend.diagnostics.words import class_of_value, with_article
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, SizeExpression, evaluate
 from lend.language.dtypes import scalar_of
+from lend.language.abi import MAX_SIZE
 from lend.language.signature import (
     NO_DEFAULT,
     ArgumentType,
@@ -38,7 +39,7 @@ from lend.runtime.aliasing import check_aliases
 from lend.runtime.borrows import ArrayParameter, Lent
 from lend.runtime.elements import AnyArray, is_array
 from lend.runtime.scalars import convert, converter_of, strong_type, weak_type, words_of
-from lend.runtime.sizes import resolve_sizes
+from lend.runtime.sizes import resolve_sizes, too_large
 
 
 class Binding:
@@ -279,6 +280,8 @@ class Binder:
         if self._always_resolve or -1 in sizes:
             resolve_sizes(self.signature.kernel, self.signature.dims, sizes, call.lent)
         call.dims = tuple(sizes)
+        if sizes and max(sizes) > MAX_SIZE:
+            raise too_large(self.signature.kernel, self.signature.dims, sizes)
         if self._writes:
             check_aliases(call.lent)
         return call

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from lend.diagnostics.errors import ShapeError
+from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression, evaluate, size_text, symbols
 from lend.runtime.borrows import Lent
 
@@ -27,7 +28,7 @@ def resolve_sizes(kernel: str, dims: tuple[DimType, ...], sizes: list[int], lent
             entry, dimension, size = item
             missing = [dim for dim in symbols(size) if dim not in known]
             if not missing:
-                _compare(kernel, entry, dimension, size, known)
+                _compare(kernel, entry, dimension, size, known, lent)
             elif len(missing) == 1:
                 solution = _solve(size, entry.array.shape[dimension], known)
                 if solution is None:
@@ -44,7 +45,13 @@ def resolve_sizes(kernel: str, dims: tuple[DimType, ...], sizes: list[int], lent
         sizes[slot] = known[dim]
 
 
-def _compare(kernel: str, entry: Lent, dimension: int, size: Size, known: Mapping[DimType, int]) -> None:
+def too_large(kernel: str, dims: tuple[DimType, ...], sizes: list[int]) -> ShapeError:
+    """The error for a size beyond what subscript arithmetic is proved for (only arrays without elements can have one)."""
+    dim, size = next((dim, size) for dim, size in zip(dims, sizes, strict=True) if size > MAX_SIZE)
+    return ShapeError(f"{kernel}: {dim.__name__} is {size}, and no dimension may exceed {MAX_SIZE}")
+
+
+def _compare(kernel: str, entry: Lent, dimension: int, size: Size, known: Mapping[DimType, int], lent: list[Lent]) -> None:
     there = entry.array.shape[dimension]
     try:
         wanted = evaluate(size, known)
@@ -52,7 +59,7 @@ def _compare(kernel: str, entry: Lent, dimension: int, size: Size, known: Mappin
         raise ShapeError(f"{kernel}: {_definition(size)} divides by zero where {_where(size, known)}") from None
     if wanted != there:
         raise ShapeError(
-            f"{kernel}: {_definition(size)} is {wanted} where {_where(size, known)}, but {there} in {entry.parameter.name} "
+            f"{kernel}: {_definition(size)} is {wanted} where {_where(size, known, lent)}, but {there} in {entry.parameter.name} "
             f"(dimension {dimension})"
         )
 
@@ -109,6 +116,15 @@ def _definition(size: Size) -> str:
     return size_text(size)
 
 
-def _where(size: Size, known: Mapping[DimType, int]) -> str:
+def _where(size: Size, known: Mapping[DimType, int], lent: list[Lent] | None = None) -> str:
     names = dict.fromkeys(dim for dim in symbols(size) if dim in known)
-    return " and ".join(f"{dim.__name__} is {known[dim]}" for dim in names)
+    return " and ".join(f"{dim.__name__} is {known[dim]}{_source(dim, lent or [])}" for dim in names)
+
+
+def _source(dim: DimType, lent: list[Lent]) -> str:
+    """Which argument gives a size, in words."""
+    for entry in lent:
+        for dimension, size in enumerate(entry.parameter.kind.sizes):
+            if size is dim:
+                return f" (dimension {dimension} of {entry.parameter.name})"
+    return ""

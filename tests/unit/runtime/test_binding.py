@@ -582,10 +582,10 @@ def test_derived_sizes():
     call = bound.bind((zeros(7), zeros(8), zeros(3), zeros(2)), {})
     assert call.dims == (7, 2) and call.values == {"N": 7, "M": 2, "N1": 8}
     assert refusal(ShapeError, lambda: bound.bind((zeros(7), zeros(9), zeros(3), zeros(2)), {})) == (
-        "k: N1 = N + 1 is 8 where N is 7, but 9 in p (dimension 0)"
+        "k: N1 = N + 1 is 8 where N is 7 (dimension 0 of x), but 9 in p (dimension 0)"
     )
     assert refusal(ShapeError, lambda: bound.bind((zeros(7), zeros(8), zeros(4), zeros(2)), {})) == (
-        "k: N // M is 3 where N is 7 and M is 2, but 4 in q (dimension 0)"
+        "k: N // M is 3 where N is 7 (dimension 0 of x) and M is 2 (dimension 0 of r), but 4 in q (dimension 0)"
     )
     assert refusal(ShapeError, lambda: bound.bind((zeros(7), zeros(8), zeros(4), zeros(0)), {})) == (
         "k: N // M divides by zero where N is 7 and M is 0"

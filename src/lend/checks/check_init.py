@@ -1,0 +1,198 @@
+"""Initialisation: nothing is read before it is written, and `Out` arrays are written whole.
+
+Does: decide each read of an `Out` argument, a temporary or a local array, and the coverage of each `Out` argument.
+Does not: word messages (`explain.py`).
+
+Invariants:
+- Writes are counted downward: only those that happen for sure, at exactly known elements, whose bounds are proved or a launch condition.
+- A write covers a read if it comes before it: in an earlier step of the host level (any iteration of that region), or earlier in the
+  same iteration of the same region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from lend.checks.check_bounds import BoundsFinding
+from lend.checks.decide import Decision
+from lend.ir import typed
+from lend.ir.typed import Value
+from lend.language.types import Borrow
+from lend.model.build import THREADS, Access, Model
+from lend.model.linear import All, Formula, Linear, at_least, both, equal, is_known, names_of, rename
+from lend.model.sets import OverBudget, sample_of
+
+OTHER = "_w"
+"""The suffix of the names of the write that covers."""
+
+
+@dataclass(frozen=True, eq=False)
+class InitFinding:
+    """The decision about one read (or, if `read` is None, the coverage of `root`)."""
+
+    root: Value
+    read: Access | None
+    decision: Decision
+
+
+def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFinding]:
+    """A finding for each read of an array that begins without content, and for each `Out` argument."""
+    tracked = _uninitialised(model)
+    kinds = {finding.access: finding.decision.kind for finding in bounds}
+    writes = list(_sure_writes(model, kinds))
+    findings: list[InitFinding] = []
+    for access in model.accesses:
+        if not access.writes and access.root in tracked and isinstance(access.operation, typed.Load):
+            findings.append(InitFinding(access.root, access, _read(model, access, [w for w in writes if _same(w, access)])))
+    for parameter in model.kernel.parameters:
+        root = parameter.value
+        if root in tracked:
+            for path in sorted({w.within for w in model.accesses if w.root is root}) or [()]:
+                covering = [w for w in writes if w.root is root and w.within == path]
+                findings.append(InitFinding(root, None, _coverage(model, root, covering)))
+    return findings
+
+
+def _uninitialised(model: Model) -> set[Value]:
+    roots = {p.value for p in model.kernel.parameters if not hasattr(p.value.type, "kind") and p.value.array.borrow is Borrow.OUT}
+    return roots | model.unwritten
+
+
+def _same(write: Access, read: Access) -> bool:
+    return write.root is read.root and write.within == read.within
+
+
+def _sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
+    def inside(access: Access) -> bool:
+        return kinds.get(access) in ("never", "when")
+
+    for access in model.accesses:
+        if access.writes and inside(access) and _determined(model, access):
+            yield access
+    for joint, a, b in model.joint_writes:
+        if inside(a) and inside(b) and _determined(model, joint):
+            yield joint
+
+
+def _determined(model: Model, access: Access) -> bool:
+    """Whether the element is known exactly, given that the access happens."""
+    return access.element is not None and not set(model.space.closure(_mentioned(access))) & model.space.names.opaque
+
+
+def _known_facts(formula: Formula) -> Formula:
+    """The parts of a conjunction that are known; the rest holds where the write is sure."""
+    parts = formula.parts if isinstance(formula, All) else (formula,)
+    return All(tuple(part for part in parts if is_known(part)))
+
+
+def _mentioned(access: Access) -> set[str]:
+    names = {*names_of(access.scope.facts), *access.scope.threads, *access.scope.counters}
+    return names | {n for e in access.element or () for n in e.names()}
+
+
+def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
+    """Whether every instance of a read is covered."""
+    if read.element is None:
+        return Decision("may", "it is read through a view of another shape")
+    space = model.space
+    inner = tuple(dict.fromkeys((*read.scope.threads, *(c for c in read.scope.counters))))
+    names = [*inner, *space.element_names(len(read.element))]
+    element = [Linear.of(n) for n in names[len(inner) :]]
+    here: Formula = read.scope.facts
+    for place, subscript in zip(element, read.element, strict=True):
+        here = both(here, equal(place, subscript))
+    try:
+        missing = space.set(names, [here], "may")
+        for write in writes:
+            for cover in _before(model, write, read, element):
+                if space.guarded(missing.is_empty):
+                    break
+                covered = space.set(names, cover, "must", (OTHER,))
+                missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
+        if space.guarded(missing.is_empty):
+            return Decision("never")
+        exact = read.scope.exact and is_known(read.scope.facts) and not set(space.closure(_mentioned(read))) & space.names.opaque
+        return Decision(
+            "always" if exact and not writes else "may",
+            "no write before it is sure to cover it",
+            sample=space.guarded(lambda: sample_of(missing)),
+        )
+    except OverBudget:
+        return Decision("may", "the question is too large for the proof budget")
+
+
+def _before(model: Model, write: Access, read: Access, element: list[Linear]) -> Iterator[list[Formula]]:
+    """The ways in which a write comes before a read, each as constraints on both: the write's own names end in OTHER."""
+    assert write.element is not None
+    common: list[str] = []
+    for depth, (step_w, step_r) in enumerate(zip(write.scope.order, read.scope.order, strict=False)):
+        shared = write.scope.order[:depth]
+        if step_w == step_r:
+            if isinstance(step_w, str):
+                if step_w != THREADS:
+                    yield from _cover(model, write, element, common, shared, earlier=step_w)
+                common.append(step_w)
+            continue
+        if isinstance(step_w, int) and isinstance(step_r, int) and step_w < step_r:
+            yield from _cover(model, write, element, common, shared, earlier=None)
+        return
+
+
+def _cover(
+    model: Model, write: Access, element: list[Linear], common: list[str], shared: tuple[int | str, ...], earlier: str | None
+) -> Iterator[list[Formula]]:
+    """The write in the same iteration of the `common` loops, in an earlier one of the loop `earlier`; `shared` is how far both are in
+    the same branches and loops."""
+    assert write.element is not None
+    if not all(shared[: len(place)] == place for place in write.scope.unsure):
+        return
+    names = model.space.names
+    same_thread = THREADS in common
+    moving = [c for c in write.scope.counters if c not in common]
+    if not same_thread:
+        moving += write.scope.threads
+    closure = model.space.closure(_mentioned(write))
+    renaming = {
+        n: n + OTHER
+        for n in closure
+        if n in moving or (set(names.made_in[n]) & set(moving)) or (n not in names.launch and n not in common and not same_thread)
+    }
+    if same_thread:
+        renaming = {n: r for n, r in renaming.items() if n not in write.scope.threads}
+    if any(n in names.free for n in renaming):
+        return  # a value of another iteration that nothing determines
+    cover: list[Formula] = [rename(_known_facts(write.scope.facts), renaming)]
+    cover += [equal(place, e.rename(renaming)) for place, e in zip(element, write.element, strict=True)]
+    cover += [rename(names.definitions[n], renaming) for n in renaming]
+    if earlier is not None:
+        cover.append(at_least(Linear.of(earlier), Linear.of(renaming[earlier]).plus(1)))
+    yield cover
+
+
+def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
+    """Whether all elements of an `Out` argument are written."""
+    shape = model.shapes[root]
+    space = model.space
+    names = space.element_names(len(shape))
+    inside: Formula = model.context
+    for name, size in zip(names, shape, strict=True):
+        inside = both(inside, both(at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))))
+    try:
+        missing = space.set(names, [inside], "may")
+        for write in writes:
+            assert write.element is not None
+            if write.scope.unsure:
+                continue
+            moving = set(write.scope.counters)
+            closure = space.closure(_mentioned(write))
+            if any(n in space.names.free and set(space.names.made_in[n]) & moving for n in closure):
+                continue
+            constraints = [write.scope.facts, *(equal(Linear.of(n), e) for n, e in zip(names, write.element, strict=True))]
+            covered = space.set(names, constraints, "must", (), existential=moving)
+            missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
+        if space.guarded(missing.is_empty):
+            return Decision("never")
+        return Decision("may", "some element may stay unwritten", sample=space.guarded(lambda: sample_of(missing)))
+    except OverBudget:
+        return Decision("may", "the question is too large for the proof budget")

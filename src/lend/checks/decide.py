@@ -1,0 +1,100 @@
+"""From a set of bad instances to a verdict.
+
+Does: tell proved, refuted, conditional and undecided apart, and find a witness.  Does not: build the sets.
+Invariants: a set that may be too large never refutes; a set that may be too small never proves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lend.model.build import Model
+from lend.model.linear import All, Direction, Formula, names_of
+from lend.model.sets import OverBudget, at_least_set, sample_of
+
+LARGE = 1 << 20
+"""Sizes from here on count as "sufficiently large"."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What is known of an obligation.
+
+    kind: "never" fails; "always" fails for all large sizes; "when": fails exactly for the launch constants in `bad`, among those in
+    `context` (so that `good` is the rest); "may": nothing was shown, for `reason`. assumptions: names of launch constants on whose moderate size all this rests.
+    sample: an instance that fails (names and values), for "always" and "when".
+    """
+
+    kind: str
+    reason: str = ""
+    good: Any = None
+    bad: Any = None
+    context: Any = None
+    assumptions: tuple[str, ...] = ()
+    sample: dict[str, int] | None = None
+
+
+def decide(model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], exact: bool, copies: Sequence[str] = ()) -> Decision:
+    """Decide whether the instances described by `bad` (facts included) exist. `exact`: each one that does is a real failure."""
+    space = model.space
+    mentioned = {n for formula in bad for n in names_of(formula)} | set(tuple_names)
+    own = [n[: -len(c)] if n.endswith(c) else n for n in mentioned for c in (copies or ("\0",))]
+    closure = space.closure(n for n in own if n in space.names.definitions)
+    assumptions = tuple(n for n in closure if n in model.evaluator.assumptions)
+    exact = exact and not any(n in space.names.opaque for n in closure)
+    try:
+        found = space.set(tuple_names, bad, "may", copies)
+        truncated = space.truncated
+        if space.guarded(found.is_empty):
+            return Decision("never", assumptions=_needed(model, bad, tuple_names, copies, assumptions))
+        if not exact or truncated:
+            return Decision("may", "it depends on values that are known at run time only", assumptions=assumptions)
+        launch = [space.names.definitions[n] for n in closure if n in space.names.launch]
+        return space.guarded(lambda: _exact(model, found, launch, assumptions))
+    except OverBudget:
+        return Decision("may", "the question is too large for the proof budget", assumptions=assumptions)
+
+
+def _needed(
+    model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], copies: Sequence[str], assumptions: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The assumptions that emptiness rests on: those about scalars go if the facts that mention them are not needed."""
+    space = model.space
+    scalars = {n for n in assumptions if space.names.launch.get(n) not in model.kernel.dims}
+    if not scalars:
+        return assumptions
+
+    def free_of_scalars(formula: Formula) -> bool:
+        names = {n[: -len(c)] if n.endswith(c) else n for n in names_of(formula) for c in (copies or ("\0",))}
+        return not scalars & set(space.closure(n for n in names if n in space.names.definitions))
+
+    parts = [part for formula in bad for part in (formula.parts if isinstance(formula, All) else (formula,))]
+    kept = [part for part in parts if free_of_scalars(part)]
+    if len(kept) < len(parts) and space.empty(kept, tuple_names, copies):
+        return tuple(n for n in assumptions if n not in scalars)
+    return assumptions
+
+
+def _exact(model: Model, found: Any, launch: Sequence[Formula], assumptions: tuple[str, ...]) -> Decision:
+    context = model.space.set([], [model.context, *launch], _MAY)
+    failing = found.params()
+    good = context.params().subtract(failing).coalesce()
+    sample = sample_of(found)
+    if good.is_empty() or _fails_when_large(model, context.params(), good):
+        return Decision("always", assumptions=assumptions, sample=sample)
+    shown = good.gist(context.params()).coalesce()
+    return Decision("when", good=shown, bad=failing, context=context.params(), assumptions=assumptions, sample=sample)
+
+
+_MAY: Direction = "may"
+
+
+def _fails_when_large(model: Model, context: Any, good: Any) -> bool:
+    """Whether no choice of large sizes (with any scalars) is good."""
+    sizes = [n for n, value in model.space.names.launch.items() if value is not None and value in model.kernel.dims]
+    large_context, large_good = context, good
+    for name in sizes:
+        large_context, large_good = (at_least_set(s, name, LARGE) for s in (large_context, large_good))
+    return not large_context.is_empty() and bool(large_good.is_empty())

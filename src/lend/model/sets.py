@@ -1,0 +1,216 @@
+"""Integer sets of instances: the only user of islpy.
+
+Does: turn formulas over names into sets, decide emptiness within a budget, sample points.  Does not: know kernels.
+Invariants: a set over-approximates (`may`) or under-approximates (`must`); an undecided question counts as "not empty".
+The budget is counted in the library's operations, so that an answer does not depend on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
+
+import islpy as isl
+
+from lend.model.evaluate import Names
+from lend.model.linear import TRUE, All, Direction, Formula, Linear, at_least, both, disjuncts, names_of, rename, resolved, text
+
+BUDGET = 2_000_000
+"""Operations of the integer set library for one question."""
+
+
+MOST_NAMES = 48
+"""Names in one question."""
+
+MOST_ALTERNATIVES = 2048
+"""Conjunctions that one question may fall apart into."""
+
+
+class OverBudget(Exception):
+    """A question took more operations than it may."""
+
+
+class Space:
+    """Sets over the names of one kernel."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.context = isl.Context()
+        self.truncated = False  # whether the last set lacks far definitions
+
+    def closure(self, mentioned: Iterable[str]) -> list[str]:
+        """The names and all that their definitions mention, nearest first."""
+        found: dict[str, None] = {}
+        pending = sorted(set(mentioned))
+        while pending:
+            following: set[str] = set()
+            for name in pending:
+                if name not in found:
+                    found[name] = None
+                    following.update(names_of(self.names.definitions[name]))
+            pending = sorted(following - found.keys())
+        return list(found)
+
+    def defined(self, mentioned: Iterable[str], direction: Direction) -> dict[str, Formula]:
+        """The definitions of the closure. A may set can do without those of far names; a must set cannot.
+
+        Raises OverBudget for a must set of too many names. Whether something was left out is in `self.truncated`.
+        """
+        names = self.closure(mentioned)
+        self.truncated = len(names) > MOST_NAMES
+        if not self.truncated:
+            return {name: self.names.definitions[name] for name in names}
+        if direction == "must":
+            raise OverBudget
+        near = names[:MOST_NAMES]
+        definitions = {name: self.names.definitions[name] for name in near}
+        for name in {n for formula in definitions.values() for n in names_of(formula)} - definitions.keys():
+            low, high = self.names.ranges[name]
+            definitions[name] = both(
+                at_least(Linear.of(name), Linear.constant(low)), at_least(Linear.constant(high), Linear.of(name))
+            )
+        return definitions
+
+    def set(
+        self,
+        tuple_names: Sequence[str],
+        formulas: Sequence[Formula],
+        direction: Direction = "may",
+        copies: Sequence[str] = (),
+        existential: Iterable[str] = (),
+    ) -> Any:
+        """`{ [tuple_names] : formulas }` with launch constants as parameters, all other names existential.
+
+        Names ending in a suffix of `copies` are renamed copies, with the same definitions. `existential`: launch constants that are
+        not to be parameters here (counters of host-level loops, and what depends on them).
+        """
+        bound = set(existential)
+        mentioned: set[str] = set(tuple_names)
+        for formula in formulas:
+            mentioned.update(names_of(formula))
+        constraints: list[Formula] = list(formulas)
+        plain = [n for n in mentioned if not n.endswith(tuple(copies))] if copies else list(mentioned)
+        constraints += self.defined(plain, direction).values()
+        truncated = self.truncated
+        for suffix in copies:
+            own = self.defined((n.removesuffix(suffix) for n in mentioned if n.endswith(suffix)), direction)
+            renaming = self.copy(own, suffix)
+            constraints += [rename(definition, renaming) for definition in own.values()]
+            truncated = truncated or self.truncated
+        self.truncated = truncated
+        constraints = [resolved(formula, direction) for formula in dict.fromkeys(constraints)]
+        alternatives = 1
+        for formula in constraints:
+            alternatives *= disjuncts(formula)
+            if alternatives > MOST_ALTERNATIVES:
+                raise OverBudget
+        everything = {n for formula in constraints for n in names_of(formula)} | set(tuple_names)
+        parameters = sorted(
+            n for n in everything if n in self.names.launch and n not in tuple_names and not self.varies(n, bound)
+        )
+        inner = sorted(n for n in everything if n not in parameters and n not in tuple_names)
+        body = text(All(tuple(dict.fromkeys(constraints))), direction)
+        exists = f"exists {', '.join(inner)} : " if inner else ""
+        description = f"[{', '.join(parameters)}] -> {{ [{', '.join(tuple_names)}] : {exists}{body} }}"
+        return self.guarded(lambda: isl.Set(description, self.context))
+
+    def element_names(self, dimensions: int) -> list[str]:
+        """Names for the subscripts of an element."""
+        names = [f"at{k}" for k in range(dimensions)]
+        for name in names:
+            self.names.definitions.setdefault(name, TRUE)
+            self.names.made_in.setdefault(name, ())
+        return names
+
+    def varies(self, name: str, counters: set[str]) -> bool:
+        """Whether a launch constant changes with one of these loops."""
+        return name in counters or bool(counters & set(self.names.made_in.get(name, ())))
+
+    def copy(self, names: Iterable[str], suffix: str) -> dict[str, str]:
+        """A renaming of a region's names; launch constants keep theirs."""
+        return {n: n + suffix for n in names if n not in self.names.launch}
+
+    def guarded(self, question: Any) -> Any:
+        """Ask within the budget. Raises OverBudget."""
+        self.context.reset_operations()
+        self.context.set_max_operations(BUDGET)
+        try:
+            return question()
+        except isl.Error:  # the library says no more than that it has stopped
+            raise OverBudget from None
+        finally:
+            self.context.set_max_operations(0)
+
+    def empty(self, formulas: Sequence[Formula], tuple_names: Sequence[str], copies: Sequence[str] = ()) -> bool:
+        """Whether no instance can exist. Undecided is no."""
+        try:
+            found = self.set(tuple_names, formulas, "may", copies)
+            return bool(self.guarded(found.is_empty))
+        except OverBudget:
+            return False
+
+
+def at_least_set(found: Any, name: str, bound: int) -> Any:
+    """The part of a set where a parameter is at least `bound`."""
+    position = found.find_dim_by_name(isl.dim_type.param, name)
+    return (
+        found
+        if position < 0
+        else found.lower_bound_val(isl.dim_type.param, position, isl.Val.int_from_si(found.get_ctx(), bound))
+    )
+
+
+def sample_of(found: Any) -> dict[str, int]:
+    """One point of a set, with small values if it has such: parameters and dimensions by name."""
+    small = found
+    for kind in (isl.dim_type.param, isl.dim_type.set):
+        for position in range(found.dim(kind)):
+            for bound in (0, 1, 2, 3, 4, 6, 8, 12, 16, 64, 1024):
+                tried = small.upper_bound_val(kind, position, isl.Val.int_from_si(found.get_ctx(), bound))
+                tried = tried.lower_bound_val(kind, position, isl.Val.int_from_si(found.get_ctx(), -bound))
+                if not tried.is_empty():
+                    small = tried
+                    break
+    point = small.sample_point()
+    values: dict[str, int] = {}
+    for kind in (isl.dim_type.param, isl.dim_type.set):
+        for position in range(found.dim(kind)):
+            values[found.get_dim_name(kind, position)] = point.get_coordinate_val(kind, position).to_python()
+    return values
+
+
+def only_over(found: Any, names: Container[str]) -> Any:
+    """The set with all parameters that are not in `names` projected out: as large as it may be."""
+    for position in reversed(range(found.dim(isl.dim_type.param))):
+        if found.get_dim_name(isl.dim_type.param, position) not in names:
+            found = found.project_out(isl.dim_type.param, position, 1)
+    return found
+
+
+def same_parameters(a: Any, b: Any) -> bool:
+    """Whether two sets have equally many parameters."""
+    return bool(a.dim(isl.dim_type.param) == b.dim(isl.dim_type.param))
+
+
+Expression = tuple[Any, ...]
+"""`("int", 3)`, `("name", "N_1")`, or an operator and its operands: `("and", …)`, `("le", …)`, `("add", …)`."""
+
+_OPERATORS = {
+    "and_": "and", "and": "and", "and_then": "and", "or_": "or", "or": "or", "or_else": "or",
+    "fdiv_q": "floordiv", "pdiv_q": "floordiv", "div": "floordiv", "pdiv_r": "mod", "zdiv_r": "mod",
+}  # fmt: skip
+
+
+def expression_of(found: Any) -> Expression:
+    """A set of parameters as a condition."""
+    return _expression(isl.AstBuild.from_context(isl.Set.universe(found.get_space())).expr_from_set(found.coalesce()))
+
+
+def _expression(node: Any) -> Expression:
+    kind = node.get_type()
+    if kind == isl.ast_expr_type.int:
+        return ("int", node.get_val().to_python())
+    if kind == isl.ast_expr_type.id:
+        return ("name", node.get_id().get_name())
+    name = node.get_op_type().name
+    return (_OPERATORS.get(name, name), *(_expression(node.get_op_arg(k)) for k in range(node.get_op_n_arg())))

@@ -1,0 +1,171 @@
+"""What verdicts are worth: checks go where they are proved, and regions have two versions where that depends on the launch.
+
+Does: rewrite the typed tree: proved accesses lose their site; a region whose bounds are a launch condition stands twice, under a
+comparison of sizes and scalars; a race that is a launch condition becomes a requirement before its region.
+Does not: decide anything.
+
+Invariants:
+- An access keeps its check unless its finding says that it never fails, for this launch.
+- A condition is evaluated just before its region, from values that are visible there; what is not visible is taken at its worst.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lend.checks.decide import Decision
+from lend.checks.judge import Judgement
+from lend.diagnostics.sites import Site
+from lend.ir import typed
+from lend.ir.clone import clone_region
+from lend.ir.typed import Operation, Region, Value
+from lend.model.build import Model
+from lend.model.linear import Formula
+from lend.schedule.conditions import ConditionWriter
+
+
+def schedule(kernel: typed.Kernel, judgement: Judgement) -> typed.Kernel:
+    """The kernel without the checks that its judgement makes superfluous."""
+    scheduler = Scheduler(kernel, judgement)
+    visible = [*kernel.dims, *(p.value for p in kernel.parameters)]
+    body = scheduler.region(kernel.body, visible)
+    return replace(kernel, body=body, sites=tuple(scheduler.sites))
+
+
+class Scheduler:
+    """Rewrites one kernel."""
+
+    def __init__(self, kernel: typed.Kernel, judgement: Judgement) -> None:
+        self.kernel = kernel
+        self.judgement = judgement
+        self.model: Model = judgement.model
+        self.sites: list[Site] = list(kernel.sites)
+        self.safe: set[int] = set()  # operations (by identity) whose check goes
+        self.conditional: dict[int, list[Decision]] = {}  # region number -> what its fast version needs
+        self.fast: dict[int, set[int]] = {}  # region number -> operations whose check goes in the fast version
+        self.races: dict[int, list[Decision]] = {}
+        self._sort()
+
+    def _sort(self) -> None:
+        by_operation: dict[int, list[tuple[Decision, int | None]]] = {}
+        for finding in self.judgement.bounds:
+            by_operation.setdefault(id(finding.access.operation), []).append((finding.decision, finding.access.region))
+        for finding in self.judgement.arith:
+            by_operation.setdefault(id(finding.division.operation), []).append((finding.decision, finding.division.region))
+        for operation, decisions in by_operation.items():
+            needs = [d for d, _ in decisions if d.kind != "never" or self.scalars(d)]
+            if not needs:
+                self.safe.add(operation)
+                continue
+            region = decisions[0][1]
+            if region is not None and all(d.kind in ("never", "when") for d in needs):
+                self.fast.setdefault(region, set()).add(operation)
+                self.conditional.setdefault(region, []).extend(needs)
+        for finding in self.judgement.races:
+            assumed = finding.first.operation.site is None or finding.second.operation.site is None
+            if (
+                not assumed
+                and (finding.decision.kind == "when" or self.scalars(finding.decision))
+                and finding.first.region is not None
+            ):
+                self.races.setdefault(finding.first.region, []).append(finding.decision)
+
+    def scalars(self, decision: Decision) -> list[str]:
+        """The scalars on whose moderate size a decision rests; sizes of arrays are limited by the call."""
+        launch = self.model.space.names.launch
+        return [name for name in decision.assumptions if launch.get(name) not in self.kernel.dims]
+
+    # ------------------------------------------------------------------------------------------------------------ rewriting
+
+    def region(self, region: Region, visible: list[Value]) -> Region:
+        """A host-level region; `visible` grows as it is walked."""
+        seen = [*visible, *region.parameters]
+        operations: list[Operation] = []
+        for operation in region.operations:
+            operations += self.host(operation, seen)
+            seen += operations[-1].results
+        return Region(region.parameters, tuple(operations), region.yields)
+
+    def host(self, operation: Operation, seen: list[Value]) -> list[Operation]:
+        """A host-level operation."""
+        match operation:
+            case typed.Parallel():
+                return self.parallel(operation, seen)
+            case typed.If():
+                return [replace(operation, then=self.region(operation.then, seen), orelse=self.region(operation.orelse, seen))]
+            case typed.For() | typed.Call():
+                return [replace(operation, body=self.region(operation.body, seen))]
+            case typed.While():
+                return [
+                    replace(operation, condition=self.region(operation.condition, seen), body=self.region(operation.body, seen))
+                ]
+            case _:
+                return [self.unchecked(operation, self.safe)]
+
+    def parallel(self, operation: typed.Parallel, seen: list[Value]) -> list[Operation]:
+        """A parallel loop: requirements for its races, then one or two versions."""
+        number = next(r.number for r in self.model.regions if r.operation is operation)
+        before: list[Operation] = []
+        writer = ConditionWriter(self.model, seen, operation.span, before)
+        for decision in self.races.get(number, []):
+            condition = writer.condition([decision], self.assumptions([decision]))
+            self.sites.append(
+                Site(
+                    "contract", operation.span, text=f"the iterations of this loop are independent only if {self.text(decision)}"
+                )
+            )
+            before.append(typed.Require(operation.span, condition, len(self.sites) - 1))
+        slow = replace(operation, body=self.body(operation.body, self.safe))
+        fast_operations = self.fast.get(number)
+        if not fast_operations:
+            return [*before, slow]
+        decisions = self.conditional[number]
+        condition = writer.condition([d for d in decisions if d.kind == "when"], self.assumptions(decisions))
+        mapping: dict[Value, Value] = {}
+        fast = replace(
+            operation,
+            results=tuple(Value(r.type, r.span, r.name) for r in operation.results),
+            body=clone_region(self.body(operation.body, self.safe | fast_operations), mapping),
+        )
+        slow = replace(slow, results=tuple(Value(r.type, r.span, r.name) for r in operation.results))
+        then, orelse = Region((), (fast,), fast.results), Region((), (slow,), slow.results)
+        return [*before, typed.If(operation.span, operation.results, condition, then, orelse)]
+
+    def assumptions(self, decisions: Sequence[Decision]) -> list[Formula]:
+        """The assumptions about scalars that decisions rest on."""
+        names = dict.fromkeys(name for decision in decisions for name in self.scalars(decision))
+        return [self.model.evaluator.assumptions[name] for name in names]
+
+    def text(self, decision: Decision) -> str:
+        """A race's condition in the user's names."""
+        from lend.checks.explain import Explainer
+
+        return Explainer(self.model).condition(decision)
+
+    def body(self, region: Region, safe: set[int]) -> Region:
+        """A region's body without the checks of `safe` operations."""
+        return Region(region.parameters, tuple(self.inner(operation, safe) for operation in region.operations), region.yields)
+
+    def inner(self, operation: Operation, safe: set[int]) -> Operation:
+        """An operation inside a parallel loop."""
+        match operation:
+            case typed.If():
+                return replace(operation, then=self.body(operation.then, safe), orelse=self.body(operation.orelse, safe))
+            case typed.For():
+                operation = self.unchecked(operation, safe)
+                assert isinstance(operation, typed.For)
+                return replace(operation, body=self.body(operation.body, safe))
+            case typed.Call():
+                return replace(operation, body=self.body(operation.body, safe))
+            case typed.While():
+                return replace(operation, condition=self.body(operation.condition, safe), body=self.body(operation.body, safe))
+            case _:
+                return self.unchecked(operation, safe)
+
+    def unchecked(self, operation: Any, safe: set[int]) -> Operation:
+        """An operation without its check, if it is safe."""
+        if id(operation) in safe and isinstance(operation, typed.Load | typed.Store | typed.View):
+            return replace(operation, site=None)
+        return operation
