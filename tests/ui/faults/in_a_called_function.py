@@ -1,19 +1,19 @@
 import numpy as np
 
 import lend
-from lend import Mut, Ref, f64
+from lend import Mut, Ref, f64, i64
 from lend.dims import N
 
 
 @lend.function
-def neighbour(values, at):
-    return values[at + 1]
+def neighbour(values, at, distance):
+    return values[at + distance]
 
 
 @lend.kernel
-def compute(x: Ref[f64, N], y: Mut[f64, N]):
+def compute(x: Ref[f64, N], y: Mut[f64, N], shift: i64):
     for i in lend.grid(N):
-        y[i] = neighbour(x, i)
+        y[i] = neighbour(x, i, shift)
 
 
-compute(np.ones(4), np.zeros(4))
+compute(np.ones(4), np.zeros(4), 1)

@@ -1,7 +1,7 @@
 import numpy as np
 
 import lend
-from lend import Mut, f64
+from lend import Mut, f64, i64
 from lend.dims import N
 
 
@@ -12,9 +12,9 @@ class Particle:
 
 
 @lend.kernel
-def compute(b: Mut[Particle, N]):
+def compute(b: Mut[Particle, N], shift: i64):
     for i in lend.grid(N):
-        b[i + 0].x = 1.0
+        b[i + shift].x = 1.0
 
 
-compute(np.zeros(4, Particle.dtype))
+compute(np.zeros(4, Particle.dtype), 0)

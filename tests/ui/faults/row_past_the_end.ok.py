@@ -1,15 +1,15 @@
 import numpy as np
 
 import lend
-from lend import Mut, Ref, f64
+from lend import Mut, Ref, f64, i64
 from lend.dims import M, N
 
 
 @lend.kernel
-def compute(x: Ref[f64, N, M], y: Mut[f64, N]):
+def compute(x: Ref[f64, N, M], y: Mut[f64, N], shift: i64):
     for i in lend.grid(N):
-        row = x[i + 0, :]
+        row = x[i + shift, :]
         y[i] = row[0]
 
 
-compute(np.ones((4, 2)), np.zeros(4))
+compute(np.ones((4, 2)), np.zeros(4), 0)

@@ -1,14 +1,14 @@
 import numpy as np
 
 import lend
-from lend import Mut, Ref, f64
+from lend import Mut, Ref, f64, i64
 from lend.dims import N
 
 
 @lend.kernel
-def compute(x: Ref[f64, N], y: Mut[f64, N]):
+def compute(x: Ref[f64, N], y: Mut[f64, N], shift: i64):
     for i in lend.grid(N):
-        y[i + 1] = x[i]
+        y[i + shift] = x[i]
 
 
-compute(np.ones(4), np.zeros(4))
+compute(np.ones(4), np.zeros(4), 1)

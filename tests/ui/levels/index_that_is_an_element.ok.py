@@ -8,7 +8,7 @@ from lend.dims import N
 @lend.kernel
 def compute(x: Ref[f64, N], y: Mut[f64, N]):
     for i in lend.grid(N):
-        y[0] = 1.0
+        y[i] = 1.0
 
 
-compute(np.ones(1), np.zeros(1))
+compute(np.ones(4), np.zeros(4))

@@ -11,4 +11,4 @@ def compute(x: Ref[f64, N], y: Mut[f64, N]):
         y[0] = 1.0
 
 
-compute(np.ones(1), np.zeros(1))
+compute(np.ones(4), np.zeros(4))

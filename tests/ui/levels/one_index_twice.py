@@ -1,14 +1,14 @@
 import numpy as np
 
 import lend
-from lend import Mut, Ref, f64
+from lend import Mut, f64
 from lend.dims import N
 
 
 @lend.kernel
-def compute(x: Ref[f64, N], y: Mut[f64, N]):
+def compute(x: Mut[f64, N, N]):
     for i, i in lend.grid(N, N):
-        y[i] = x[i]
+        x[i, i] = 1.0
 
 
-compute(np.ones(1), np.zeros(1))
+compute(np.ones((2, 2)))

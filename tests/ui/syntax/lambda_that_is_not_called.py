@@ -1,0 +1,15 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def double(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        twice = lambda v: 2.0 * v
+        y[i] = twice
+
+
+double(np.ones(4), np.zeros(4))
