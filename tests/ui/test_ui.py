@@ -35,7 +35,7 @@ MOST_CHANGED_TOKENS = 8
 
 # What the inside of the compiler is called, and whose words no user should meet.
 INSIDE = re.compile(
-    r"Traceback|LLVM|llvmlite|\b(typecheck|lower\.py|emit|parse_function|pipeline)\b|\.py\", line|\bast\.|\bNone\.|<class|object at 0x"
+    r"Traceback|LLVM|llvmlite|\b(typecheck|lower\.py|emit|parse_function|pipeline)\b|\.py\", line|\bast\.|<class|object at 0x"
 )
 
 
