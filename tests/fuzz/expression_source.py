@@ -284,8 +284,7 @@ class Expressions:
             case "np.bitwise_count":
                 if not hasattr(np, "bitwise_count"):
                     return a
-                mask = DTYPES["u" + type.lstrip("iu")]
-                count = combined(lambda x: np.bitwise_count(x.astype(mask)), [a], type)
+                count = combined(np.bitwise_count, [a], type)  # of the absolute value
                 return Node(f"{name}({a.text})", type, (a,), count)
             case "np.clip":
                 low, high = self.choices.pick((0, 1, 5)), self.choices.pick((7, 100, 127))

@@ -178,8 +178,9 @@ class Kernels:
         """A subscript of a dimension, mostly inside it."""
         simple = [name for name, kind in scope.names.items() if kind in ("i64", "i32", "u8")] + list(scope.indices)
         number = self.choices.pick(simple) if simple else "1"
+        scalar = self.choices.pick(("n",) if scope.level == "function" else ("k", "c"))  # what no proof can refuse
         if self.choices.chance(self.wrong):
-            return self.choices.pick((number, f"{number} + 1", f"{number} - 1", f"{size} - {number}"))
+            return self.choices.pick((scalar, f"{scalar} + 1", f"{scalar} - 1", f"{size} - {scalar}"))
         if size.isdigit() and self.choices.chance(50):
             return str(self.choices.below(int(size)))
         return f"({number}) % {size}"
@@ -188,7 +189,7 @@ class Kernels:
         """The subscript of an array that the loop only reads."""
         first = scope.indices[0]
         if self.choices.chance(self.wrong):
-            at = self.choices.pick((f"{first} + 1", f"{first} - 1", f"q[{first}]", "k", f"{first} * 2", f"{first} + N"))
+            at = self.choices.pick((f"{first} + k", f"{first} - k", f"q[{first}]", "k", f"{first} * (c + 1)", f"{first} + c"))
         else:
             at = self.choices.pick((first, first, f"N - 1 - {first}", self.within(replace(scope, level="x"), "N")))
         return f"{at}, {self.within(scope, '3')}" if array == "m" else at
@@ -196,10 +197,6 @@ class Kernels:
     def own(self, scope: Scope, array: str) -> str:
         """This iteration's element of an array that the loop writes."""
         at = scope.own[array]
-        if self.choices.chance(self.wrong):
-            at = self.choices.pick(
-                (f"{at} + N", f"{at} - N", f"{at} if {self.choices.pick(('k > 0', 't > 0', 'c < 2'))} else N + 7")
-            )
         if array == "v":
             return f"v[{at}, {scope.indices[1] if scope.rows else self.within(scope, '3')}]"
         return f"{array}[{at}]"
@@ -347,6 +344,8 @@ class Kernels:
             reductions[name] = (op, type)
         i, j = self.name("at"), self.name("col")
         extent = self.choices.pick(("N", "N", "(1, N)", "(0, N, 2)", "(0, N - 1)", "(N // 3, N)"))
+        if self.choices.chance(2 * self.wrong):
+            extent = self.choices.pick(("N + c", "(k, N)", "N + k"))
         if rows:
             self.write(f"for {i}, {j} in lend.grid({extent}, {self.choices.pick(('3', '(0, 3, 2)', '(1, 3)'))}):")
         else:
@@ -462,6 +461,8 @@ class Kernels:
     def new_local(self, scope: Scope, depth: int) -> Scope:
         name, type = self.name("l"), self.choices.pick(TYPES)
         self.write(f"{name} = lend.local({type}, 4)")
+        self.write("for e in range(4):")
+        self.write(f"    {name}[e] = {self.expression(scope, type, 1)}")
         return replace(scope, locals={**scope.locals, name: type})
 
     def new_record(self, scope: Scope, depth: int) -> Scope:

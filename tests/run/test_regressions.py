@@ -416,3 +416,35 @@ def test_a_name_missing_at_a_break_is_missing_after_the_loop():
                     break
                 k += 1
             return found
+
+
+def test_a_temporary_that_only_some_iterations_swap():
+    @lend.kernel
+    def stepped(n: i64, every: i64) -> f64:
+        u = lend.zeros(f64, 3)
+        v = lend.zeros(f64, 3)
+        k = 0
+        while k < n:
+            k += 1
+            if k % every == 0:
+                u, v = v, u
+            u[0] += 1.0
+        return u[0]
+
+    assert stepped(5, 2) == stepped.py(5, 2) == 3
+
+
+@lend.kernel
+def kept_through_a_loop(n: i64) -> f64:
+    u = lend.zeros(f64, 3)
+    k = 0
+    while k < n:
+        k += 1
+        if k > 2:
+            u, w = lend.zeros(f64, 3), u
+            u[0] = w[0] + 1.0
+    return u[0]
+
+
+def test_a_temporary_that_only_some_iterations_replace():
+    assert kept_through_a_loop(5) == kept_through_a_loop.py(5) == 3

@@ -53,8 +53,8 @@ class Aliases:
         self.roots[value] = self.roots[self.base[other]]
 
     def _join(self, value: Value, others: list[Value]) -> None:
+        known = frozenset(r for other in others if other in self.base for r in self.roots[self.base[other]])  # may hold `value`
         self.base[value] = value
-        known = frozenset(r for other in others if other in self.base for r in self.roots[self.base[other]])
         self.roots[value] = self.roots.get(value, frozenset()) | known
 
     def _region(self, region: Region, refuted: set[frozenset[Value]]) -> None:
