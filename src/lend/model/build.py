@@ -35,6 +35,7 @@ from lend.model.linear import (
     names_of,
     negate,
 )
+from lend.model.relevance import relevant
 from lend.model.sets import Space
 
 
@@ -145,6 +146,7 @@ class Builder(Evaluator):
         self.views: dict[Value, View] = {}
         self.region: int | None = None
         self.position = 0
+        self.relevant = relevant(kernel)
 
     def build(self) -> Model:
         """Walk it all."""
@@ -263,9 +265,14 @@ class Builder(Evaluator):
                 self.parallel(operation)
             case typed.Binary():
                 self.division(operation)
-                self.operation(operation)
+                self.evaluate(operation)
             case _:
-                self.operation(operation)
+                self.evaluate(operation)
+
+    def evaluate(self, operation: typed.Operation) -> None:
+        """An operation without regions; what no proof could need is not looked at, and stays unknown."""
+        if all(result in self.relevant for result in operation.results):
+            self.operation(operation)
 
     def view_of(self, array: Value) -> View:
         """What an array value is; one not seen is a root of unknown sizes."""
@@ -366,6 +373,8 @@ class Builder(Evaluator):
             values = [(condition, yields[position]) for condition, yields in cases]
             if isinstance(result.type, ArrayType):
                 self.merge_arrays(result, [self.view_of(value) for _, value in values])
+            elif result not in self.relevant:
+                continue
             elif result.type.is_integer:
                 options = [(condition, self.number(value)) for condition, value in values]
                 self.bind(result, self.piecewise(result.type, result.name or "v", options, result))
@@ -561,7 +570,7 @@ class Builder(Evaluator):
                 else:
                     self.views.pop(parameter, None)
                     self.view_of(parameter)
-            elif parameter.type.is_integer:
+            elif parameter in self.relevant and parameter.type.is_integer:
                 self.numbers[parameter] = self.carried_number(parameter, init, counter, moves)
             elif parameter.type.kind == "bool":
                 self.conditions[parameter] = Unknown()
@@ -596,7 +605,7 @@ class Builder(Evaluator):
                     moves.same.add(parameter)
                 else:
                     moves.sized.add(parameter)
-            elif parameter.type.is_integer:
+            elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
                 low, high = self.interval(difference)
                 if difference.value is not None:
@@ -616,7 +625,7 @@ class Builder(Evaluator):
                     kept.same.add(parameter)
                 elif parameter in moves.sized and self.view_of(following).shape == self.view_of(init).shape:
                     kept.sized.add(parameter)
-            elif parameter.type.is_integer:
+            elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
                 if parameter in moves.by and difference.value == moves.by[parameter]:
                     kept.by[parameter] = moves.by[parameter]
@@ -637,7 +646,7 @@ class Builder(Evaluator):
                     self.views[result] = view
                 elif parameter in moves.sized:
                     self.views[result] = whole(result, view.shape)
-            elif result.type.is_integer:
+            elif result in self.relevant and result.type.is_integer:
                 self.numbers[result] = self.after(result, parameter, self.number(init), moves, trips)
             elif result.type.kind == "bool":
                 self.conditions[result] = Unknown()
