@@ -70,6 +70,13 @@ TITLES: dict[str, str] = {
     "L0227": "an assignment to a whole row or array",
     "L0228": "a path that ends without `return`",
     "L0229": "a result that a kernel cannot return",
+    # ---------------------------------------------------------------- L03: proofs (append here)
+    "L0301": "an access that lies outside its array",
+    "L0310": "a race between iterations of a parallel loop",
+    "L0311": "iterations of a parallel loop that are not shown to be independent",
+    "L0320": "a read of an element that may not have been written",
+    "L0321": "an `Out` array that is not shown to be written whole",
+    "L0330": "arithmetic that fails in every launch with work to do",
     # ---------------------------------------------------------------- L04: levels (append here)
     "L0401": "something that only the host level has, inside a parallel loop",
     "L0402": "`break`, `continue` or `return` where it cannot stand",
