@@ -196,7 +196,7 @@ def test_index_just_outside(kernel, dtype, size):
     wrong = [size, np.iinfo(dtype).max, np.iinfo(dtype).min] if np.iinfo(dtype).min else [size, np.iinfo(dtype).max]
     for value in wrong:
         idx[5] = value
-        said = rf"{kernel.__name__}: idx must be .*, of indices below N = {size}, but idx\[5\] is {value}$"
+        said = rf"{kernel.__name__}: idx must be .*, of indices below N = {size}, but idx\[5\] is {value}(?!\d)"
         for run in (kernel, kernel.py):
             with pytest.raises(lend.BoundsError, match=said):
                 run(x, idx)
@@ -228,7 +228,9 @@ def test_index_outside_says_which_and_where():
 
 
 def test_negative_index_does_not_count_from_the_end():
-    message = "gather: idx must be Ref[Index[N], M], of indices below N = 3, but idx[2] is -1"
+    message = (
+        "gather: idx must be Ref[Index[N], M], of indices below N = 3, but idx[2] is -1: negative ones do not count from the end"
+    )
     refused(lend.BoundsError, message, gather, np.zeros(3), np.array([0, 2, -1]), np.zeros(3))
 
 
@@ -293,7 +295,8 @@ def test_offsets_into_nothing():
 
 def test_another_storage_type_is_refused():
     message = (
-        "gather: idx must be Ref[Index[N], M] but has dtype int32: make it with dtype=np.int64, or pass idx.astype(np.int64)"
+        "gather: idx must be Ref[Index[N], M] but has dtype int32: "
+        "write Ref[Index[N, i32], M] in the kernel, or pass idx.astype(np.int64)"
     )
     refused(lend.ArgumentError, message, gather, np.zeros(3), np.zeros(3, np.int32), np.zeros(3))
 
@@ -423,7 +426,7 @@ def test_large_arrays(threads):
     gather(x, idx, y)
     assert (y == x[idx]).all()
     idx[LARGE - 1] = -1
-    with pytest.raises(lend.BoundsError, match=rf"idx\[{LARGE - 1}\] is -1$"):
+    with pytest.raises(lend.BoundsError, match=rf"idx\[{LARGE - 1}\] is -1:"):
         gather(x, idx, y)
     idx[7] = 1000
     with pytest.raises(lend.BoundsError, match=r"idx\[7\] is 1000$"):
@@ -447,7 +450,7 @@ def test_large_permutations(threads, bound):
         for value in (-1, bound):
             bad = p.copy()
             bad[LARGE - 2] = value
-            with pytest.raises(lend.BoundsError, match=rf"p\[{LARGE - 2}\] is {value}$"):
+            with pytest.raises(lend.BoundsError, match=rf"p\[{LARGE - 2}\] is {value}(?!\d)"):
                 distinct(bad, x, y)
 
 

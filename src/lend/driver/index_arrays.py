@@ -154,7 +154,8 @@ class _Lent:
         wrong: Any = (self.array < 0) | (self.array >= end)
         if wrong.any():
             place = self.place(int(wrong.argmax()))
-            return self.bounds_error(f"{self.subject}, {within}, but {self.element(place)}", place)
+            negative = "" if offsets or self.array[place] >= 0 else ": negative ones do not count from the end"
+            return self.bounds_error(f"{self.subject}, {within}, but {self.element(place)}{negative}", place)
         return self.falling() if offsets else self.repeated()
 
     def falling(self) -> LendError:

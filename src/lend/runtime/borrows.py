@@ -10,6 +10,7 @@ elements in the same byte.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -206,6 +207,10 @@ class ArrayParameter:
         if not is_native(dtype):
             return f"convert it first: {self.name}.astype({self.name}.dtype.newbyteorder('='))"
         wanted = numpy_name(element)
+        given = scalar_of(dtype)
+        if self.kind.facts is not None and given is not None and given.is_integer:
+            stored = kind_text(replace(self.kind, element=given))
+            return f"write {stored} in the kernel, or pass {self.name}.astype({wanted})"
         if self.writable or isinstance(element, StructType):
             return f"make it with dtype={wanted}"
         return f"make it with dtype={wanted}, or pass {self.name}.astype({wanted})"

@@ -1,0 +1,14 @@
+import numpy as np
+
+import lend
+from lend import Index, Mut, Ref, f64
+from lend.dims import M, N
+
+
+@lend.kernel
+def gather(x: Ref[f64, N], idx: Ref[Index, M], y: Mut[f64, M]):
+    for i in lend.grid(M):
+        y[i] = x[idx[i]]
+
+
+gather(np.zeros(3), np.zeros(2, np.int64), np.zeros(2))

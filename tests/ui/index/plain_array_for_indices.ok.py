@@ -1,0 +1,19 @@
+import numpy as np
+
+import lend
+from lend import Index, Mut, Ref, f64, i64
+from lend.dims import M, N
+
+
+@lend.kernel
+def gather(x: Ref[f64, N], idx: Ref[Index[N], M], y: Mut[f64, M]):
+    for i in lend.grid(M):
+        y[i] = x[idx[i]]
+
+
+@lend.kernel
+def outer(x: Ref[f64, N], k: Ref[Index[N], M], y: Mut[f64, M]):
+    gather(x, k, y)
+
+
+outer(np.zeros(3), np.zeros(2, np.int64), np.zeros(2))
