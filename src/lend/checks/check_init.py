@@ -12,7 +12,7 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lend.checks.check_bounds import BoundsFinding
 from lend.checks.decide import Decision
@@ -76,8 +76,9 @@ def _sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
 
 
 def _determined(model: Model, access: Access) -> bool:
-    """Whether the element is known exactly, given that the access happens."""
-    return access.element is not None and not set(model.space.closure(_mentioned(access))) & model.space.names.opaque
+    """Whether the element is known exactly, given that the access happens; values of a `Unique` array are, as a whole."""
+    unique = {name for name, load in model.loads.items() if load.kind == "unique"}
+    return access.element is not None and not set(model.space.closure(_mentioned(access))) & model.space.names.opaque - unique
 
 
 def _known_facts(formula: Formula) -> Formula:
@@ -170,6 +171,19 @@ def _cover(
     yield cover
 
 
+def _by_position(model: Model, write: Access, shape: tuple[Linear, ...]) -> Access:
+    """A write through a permutation as a write at the permutation's own positions: both reach the same elements."""
+    assert write.element is not None
+    if len(write.element) == 1 and len(write.element[0].terms) == 1:
+        load = model.loads.get(next(write.element[0].names()))
+        whole = (
+            load is not None and load.kind == "unique" and model.shapes.get(load.root) == shape and write.element[0].offset == 0
+        )
+        if load is not None and whole and write.element[0].terms[0][1] == 1:
+            return replace(write, element=load.element)
+    return write
+
+
 def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
     """Whether all elements of an `Out` argument are written."""
     shape = model.shapes[root]
@@ -181,9 +195,10 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
     try:
         missing = space.set(names, [inside], "may")
         for write in writes:
-            assert write.element is not None
             if write.scope.unsure:
                 continue
+            write = _by_position(model, write, shape)
+            assert write.element is not None
             moving = set(write.scope.counters)
             closure = space.closure(_mentioned(write))
             if any(n in space.names.free and set(space.names.made_in[n]) & moving for n in closure):

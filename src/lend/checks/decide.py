@@ -12,6 +12,7 @@ from typing import Any
 
 from lend.model.build import Model
 from lend.model.linear import All, Direction, Formula, names_of
+from lend.model.loads import relations
 from lend.model.sets import OverBudget, at_least_set, sample_of
 
 LARGE = 1 << 20
@@ -43,6 +44,7 @@ def decide(model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], exa
     own = [n[: -len(c)] if n.endswith(c) else n for n in mentioned for c in (copies or ("\0",))]
     closure = space.closure(n for n in own if n in space.names.definitions)
     assumptions = tuple(n for n in closure if n in model.evaluator.assumptions)
+    bad = [*bad, *relations(space, model.loads, mentioned, copies)]
     exact = exact and not any(n in space.names.opaque for n in closure)
     try:
         found = space.set(tuple_names, bad, "may", copies)

@@ -35,6 +35,7 @@ from lend.model.linear import (
     names_of,
     negate,
 )
+from lend.model.loads import IndexLoad
 from lend.model.relevance import relevant
 from lend.model.sets import Space
 
@@ -124,6 +125,7 @@ class Model:
     accesses: list[Access] = field(default_factory=list[Access])
     divisions: list[Division] = field(default_factory=list[Division])
     joint_writes: list[tuple[Access, Access, Access]] = field(default_factory=list[tuple["Access", "Access", "Access"]])
+    loads: dict[str, IndexLoad] = field(default_factory=dict[str, IndexLoad])
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
     shapes: dict[Value, tuple[Linear, ...]] = field(default_factory=dict[Value, tuple[Linear, ...]])
@@ -147,6 +149,7 @@ class Builder(Evaluator):
         self.region: int | None = None
         self.position = 0
         self.relevant = relevant(kernel)
+        self.index_bounds: dict[Value, tuple[str, Value | int]] = {}
 
     def build(self) -> Model:
         """Walk it all."""
@@ -156,6 +159,10 @@ class Builder(Evaluator):
             value = parameter.value
             if isinstance(value.type, ScalarType) and value.type.is_integer:
                 self.number(value)
+        for parameter in self.kernel.parameters:
+            if parameter.index is not None:
+                kind, bound = parameter.index
+                self.index_bounds[parameter.value] = (kind, bound)
         self.take_contracts()
         for operation in self.kernel.body.operations[:]:
             self.declare_arrays()
@@ -186,6 +193,17 @@ class Builder(Evaluator):
                         Linear.constant(size) if isinstance(size, int) else self.numbers[size] for size in parameter.sizes
                     )
                     self.views[value] = whole(value, shape)
+                    self.validated(value, shape)
+
+    def validated(self, array: Value, shape: tuple[Linear, ...]) -> None:
+        """The call has looked at an index array: if it has elements, its bound is not 0."""
+        if array in self.index_bounds and self.index_bounds[array][0] != "offsets":
+            bound = self.index_bounds[array][1]
+            limit = Linear.constant(bound) if isinstance(bound, int) else self.number(bound)
+            fact: Formula = at_least(limit, Linear.constant(1))
+            for size in shape:
+                fact = either(fact, at_least(Linear.constant(0), size))
+            self.scope = self.scope.given(fact)
 
     def take_contracts(self) -> None:
         """The contracts are facts, in unbounded integers."""
@@ -284,9 +302,33 @@ class Builder(Evaluator):
         return found
 
     def load(self, operation: typed.Load) -> None:
-        """A read; what it gives is opaque."""
+        """A read; what it gives is opaque, within the bounds of the array's index type."""
         self.access(operation, operation.array, operation.indices, False, operation.path)
         self.unknown(operation.result)
+        if operation.result in self.relevant and not self.ideal:
+            self.index_load(operation)
+
+    def index_load(self, operation: typed.Load) -> None:
+        """What an index type says of a loaded value, if the load is known to succeed (a failed one gives 0)."""
+        access = self.model.accesses[-1]
+        facts = self.index_bounds.get(access.root)
+        if facts is None or access.element is None or operation.site is None or access.through:
+            return
+        kind, bound = facts[0], Linear.constant(facts[1]) if isinstance(facts[1], int) else self.number(facts[1])
+        inside: Formula = TRUE
+        for dimension in access.bounds:
+            inside = both(
+                inside, both(at_least(dimension.index, Linear.constant(0)), at_least(dimension.size, dimension.index.plus(1)))
+            )
+        if self.region is not None and not self.known(inside):
+            return
+        name = self.fresh(operation.result.name or "index", 0, LARGEST_SIZE, free=True, value=operation.result)
+        last = bound if kind == "offsets" else bound.plus(-1)
+        # Where there is nothing to index nothing is loaded: no instance may be lost for it.
+        within = at_least(last, Linear.of(name))
+        self.define(name, within if self.interval(last)[0] >= 0 else either(at_least(Linear.constant(-1), last), within))
+        self.numbers[operation.result] = Linear.of(name)
+        self.model.loads[name] = IndexLoad(access.root, kind, access.element)
 
     def access(
         self, operation: typed.Load | typed.Store, array: Value, indices: tuple[Value, ...], writes: bool, path: tuple[int, ...]

@@ -15,6 +15,7 @@ from lend.ir.typed import Operation, Region, Value
 def relevant(kernel: typed.Kernel) -> set[Value]:
     """All values that an obligation could depend on."""
     needed: set[Value] = set(kernel.contracts.yields)
+    needed.update(p.index[1] for p in kernel.parameters if p.index is not None and isinstance(p.index[1], Value))
     needed.update(size for parameter in kernel.parameters for size in parameter.sizes if isinstance(size, Value))
     sources: dict[Value, list[Value]] = {}
     for region in (kernel.contracts, kernel.body):
