@@ -2,8 +2,8 @@
 
 One class, in layers, one file each:
 
-    emitter <- conversions <- merging <- operators <- arrays <- expressions <- known_functions <- inlining <- calls <- reductions
-    <- statements <- loops <- parallel <- kernel_calls <- kernels
+    emitter <- wording <- conversions <- merging <- branches <- operators <- arrays <- expressions <- known_functions <- inlining
+    <- calls <- reductions <- statements <- loops <- parallel <- kernel_calls <- kernels
 
 Each layer knows those before it; what a layer needs of a later one stands as a method to be defined there.
 """

@@ -1,20 +1,18 @@
-"""Where paths meet: branches of an `if`, iterations of a loop.
+"""Where paths meet: the forms of values.
 
 Does: find the form that values of several paths share, make region parameters of it and bring values into it.
-Does not: know statements.
+Does not: know what the paths are (`branches.py`, `loops.py`).
 Invariants: a form says all that the code after the merge may know; `conform` emits into the path it is called in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.typecheck.conversions import Conversions, join_types
-from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -99,8 +97,6 @@ class Gone:
 Form = Fixed | Strong | Weak | Parts | Lent | Reduced | Gone
 
 MAX_LITERALS = 8
-
-Flag = Literal["#return", "#continue", "#break"]
 
 
 class Merging(Conversions):
@@ -305,108 +301,6 @@ class Merging(Conversions):
             return [array for item in entity.items for array in self.arrays_in(item)]
         return []
 
-    # ---------------------------------------------------------------------------------------------------------- branches
-
-    def branch(
-        self,
-        condition: Value,
-        span: Span,
-        then: Callable[[], Entity],
-        orelse: Callable[[], Entity],
-        otherwise_left: Flag | None = None,
-    ) -> Entity:
-        """Check two alternatives, each in its own region and copy of the names; merge names and results with an `If`.
-
-        Names mean nothing where a path has left by `return`; `otherwise_left` says so of `orelse`."""
-        before = dict(self.names)
-        results: list[Entity] = []
-        names: list[dict[str, Entity]] = []
-        regions: list[list[Operation]] = []
-        for alternative in (then, orelse):
-            self.frame.names = dict(before)
-            with self.region() as operations:
-                results.append(alternative())
-            regions.append(operations)
-            names.append(self.frame.names)
-        self.frame.names = before
-        merged: dict[str, Entity] = {}
-        yields: tuple[list[Value], list[Value]] = ([], [])
-        values: list[Value] = []
-        sizes: list[Operation] = []
-
-        left = (flag_left(names[0]), flag_left(names[1]) or otherwise_left)
-
-        def merge(a: Entity, b: Entity, name: str | None) -> Entity:
-            if a is b:
-                return a
-            forms: list[Form] = []
-            for entity, operations in ((a, regions[0]), (b, regions[1])):
-                with self.into(operations):
-                    forms.append(self.form(entity, constant=True))
-            if name == "#result" and (isinstance(a, Missing) or isinstance(b, Missing)):
-                returned = self.loosen(forms[1] if isinstance(a, Missing) else forms[0])
-                joined = self.returned_form(returned, or_nothing=True)
-            else:
-                joined = self.join_forms(*forms)
-            path = self.only_path(name, (a, b), left) if isinstance(joined, Gone) else None
-            if path is not None:
-                joined = self.returned_form(self.loosen(forms[path]), or_nothing=True)
-                a, b = (a, Missing()) if path == 0 else (Missing(), b)
-            if isinstance(joined, Gone) and isinstance(joined.entity, Conflict) and not {a, b} & {joined.entity}:
-                joined = Gone(self.told_apart(joined.entity, a, b))
-            for entity, operations, out in ((a, regions[0], yields[0]), (b, regions[1], yields[1])):
-                with self.into(operations):
-                    self.conform(entity, joined, span, out)
-            return self.instantiate(joined, name, span, values, sizes)
-
-        for name in dict.fromkeys((*names[0], *names[1])):
-            a = names[0].get(name, Missing())
-            b = names[1].get(name, Missing())
-            alone = isinstance(a, Missing) != isinstance(b, Missing) and not name.startswith("#")
-            if alone and self.only_path(name, (a, b), left) is None:
-                merged[name] = self.partly_assigned(name, a, b)
-            else:
-                merged[name] = merge(a, b, name)
-        result = merge(results[0], results[1], None)
-        self.keep_disjoint(names, merged)
-        self.names.clear()
-        self.names.update(merged)
-        if regions[0] or regions[1] or values:
-            self.emit(
-                typed.If(span, tuple(values), condition, region_of(regions[0], yields[0]), region_of(regions[1], yields[1]))
-            )
-        self.operations.extend(sizes)
-        return result
-
-    def only_path(
-        self, name: str | None, entities: tuple[Entity, Entity], left: tuple[Flag | None, Flag | None]
-    ) -> Literal[0, 1] | None:
-        """The path whose value alone the code after a merge can read, because the other one has left."""
-        if name is None or name.startswith("#"):
-            return None
-        both: tuple[tuple[Literal[0, 1], Literal[0, 1]], ...] = ((0, 1), (1, 0))
-        for path, other in both:
-            if isinstance(entities[path], Missing | Conflict | Poison | Reducing) or left[path] is not None:
-                continue
-            # after `continue` the next iteration reads names; those it must assign itself are missing before the loop too
-            if left[other] == "#return" or (left[other] == "#continue" and isinstance(entities[other], Missing)):
-                return path
-        return None
-
-    def told_apart(self, conflict: Conflict, a: Entity, b: Entity) -> Conflict:
-        """A conflict with the places of the two values."""
-        places = [(self.span_of(entity), f"this is {self.describe(entity)}") for entity in (a, b)]
-        return replace(conflict, paths=tuple((span, text) for span, text in places if span is not None))
-
-    def partly_assigned(self, name: str, a: Entity, b: Entity) -> Entity:
-        """What a name is that only one branch assigns."""
-        entity, other = (b, a) if isinstance(a, Missing) else (a, b)
-        if isinstance(entity, Poison):
-            return entity
-        assert isinstance(other, Missing)
-        span = self.span_of(entity)
-        return Missing((*other.assigned, *((span,) if span is not None else ())), other.why)
-
     def span_of(self, entity: Entity) -> Span | None:
         """Where a value was computed, if it is one."""
         match entity:
@@ -418,29 +312,6 @@ class Merging(Conversions):
                 return entity.span
             case _:
                 return None
-
-    def keep_disjoint(self, paths: list[dict[str, Entity]], merged: dict[str, Entity]) -> None:
-        """Merged arrays that are disjoint on every path stay so."""
-
-        def apart(path: dict[str, Entity], a: str, b: str) -> bool:
-            x, y = path.get(a), path.get(b)
-            return isinstance(x, Array) and isinstance(y, Array) and not self.overlap(x, y)
-
-        arrays = {name: e for name, e in merged.items() if isinstance(e, Array)}
-        for a in arrays:
-            for b in arrays:
-                if a < b and all(apart(path, a, b) for path in paths):
-                    self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
-
-
-def flag_left(names: dict[str, Entity]) -> Flag | None:
-    """How a path has left its block for certain, if it has."""
-    flags: tuple[Flag, ...] = ("#return", "#break", "#continue")
-    for flag in flags:
-        entity = names.get(flag)
-        if isinstance(entity, Number) and entity.value:
-            return flag
-    return None
 
 
 def form_text(form: Form) -> str:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lend.diagnostics.spans import Span
+from lend.frontend.typecheck.branches import Branches
 from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import Entity, Number, Poison, Python, Scalar, TupleOf
-from lend.frontend.typecheck.merging import Merging
 from lend.frontend.typecheck.wording import literal_text, shown
 from lend.ir import typed
 from lend.ir.typed import BinaryOperator, Value
@@ -38,7 +38,7 @@ MAX_LITERAL_BITS = 4096
 MAX_LITERAL_PAIRS = 16
 
 
-class Operators(Merging):
+class Operators(Branches):
     """Typing of operators."""
 
     def operate(self, op: str, left: Entity, right: Entity, span: Span) -> Entity:

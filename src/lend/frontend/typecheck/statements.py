@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.assigned import always_leaves, assigned_names, may_leave
+from lend.frontend.typecheck.branches import Flag
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
     Array,
@@ -34,7 +35,6 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.merging import Flag
 from lend.frontend.typecheck.reductions import Reductions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation
