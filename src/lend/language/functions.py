@@ -33,10 +33,14 @@ class Primitive:
 
 @dataclass(frozen=True)
 class OperatorFunction:
-    """A function that is an operator: `np.add(a, b)` is `a + b`. `op` as in `ir.syntax` (unary ones by arity)."""
+    """A function that is an operator: `np.add(a, b)` is `a + b`. `op` as in `ir.syntax` (unary ones by arity).
+
+    `floating`: integers, where it is given nothing else, are made floating first, as `math.pow(2, 3)` is 8.0.
+    """
 
     op: str
     arity: int
+    floating: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,6 @@ _NUMPY_OPERATORS = {
     "remainder": "%",
     "mod": "%",
     "power": "**",
-    "float_power": "**",
     "left_shift": "<<",
     "right_shift": ">>",
     "bitwise_and": "&",
@@ -134,10 +137,13 @@ def _operators() -> Iterator[tuple[Entry, Any]]:
         yield OperatorFunction(op, 2), getattr(np, name)
     for op, function in (("-", np.negative), ("+", np.positive), ("~", np.bitwise_not), ("not", np.logical_not)):
         yield OperatorFunction(op, 1), function
-    for function in (builtins.abs, np.absolute, np.fabs, math.fabs):
+    for function in (builtins.abs, np.absolute):
         yield OperatorFunction("abs", 1), function
-    for function in (math.pow, builtins.pow):
-        yield OperatorFunction("**", 2), function
+    for function in (np.fabs, math.fabs):
+        yield OperatorFunction("abs", 1, floating=True), function
+    yield OperatorFunction("**", 2), builtins.pow
+    for function in (math.pow, np.float_power):
+        yield OperatorFunction("**", 2, floating=True), function
 
 
 def _others() -> Iterator[tuple[Entry, Any]]:

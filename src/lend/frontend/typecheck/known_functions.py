@@ -6,7 +6,7 @@ Invariants: arguments are joined and made floating as `docs/semantics.md` says.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
@@ -43,6 +43,13 @@ _ADVICE: dict[str, str] = {
 }
 
 
+FLOATING = (library.degrees, library.radians, library.reciprocal, library.heaviside, library.logaddexp, library.logaddexp2)
+"""Functions of the library that compute in floating point where all arguments are integers."""
+
+REAL = (library.degrees, library.radians, library.heaviside, library.logaddexp, library.logaddexp2)
+"""Functions of the library that complex numbers do not have."""
+
+
 class KnownFunctions(Expressions):
     """Typing of calls of known functions."""
 
@@ -55,6 +62,8 @@ class KnownFunctions(Expressions):
                 return self.primitive(entry, name, arguments, span)
             case OperatorFunction():
                 self.count(arguments, (entry.arity,), name, span)
+                if entry.floating:
+                    arguments = self.floating_operands(entry, arguments, name, span)
                 if entry.op == "abs":
                     return self.absolute(arguments[0], span)
                 if entry.op in ("and", "or"):
@@ -102,9 +111,34 @@ class KnownFunctions(Expressions):
                     self.refuse("L0207", f"`{name}` takes integers", self.where(number, span), f"this is {self.describe(number)}")
         elif entry.python is library.sign and (t := self.scalar_type(numbers[0])) is not None and t.kind == "uint":
             return self.extremum("min", [numbers[0], Number(1, None)], span)
-        elif entry.python in (library.degrees, library.radians, library.reciprocal):
+        if entry.python in REAL and any(self.is_complex(n) for n in numbers):
+            self.refuse_complex(name, span)
+        if entry.python in FLOATING and all(self.is_integral(n) for n in numbers):
+            for other in numbers[1:]:
+                self.join_or_refuse(numbers[0], other, span, f"`{name}`")
             numbers = [self.float_argument(n, name, span) for n in numbers]
         return self.call_function(self.function_entity(entry.python, span), list(numbers), {}, span)
+
+    def floating_operands(self, entry: OperatorFunction, arguments: list[Entity], name: str, span: Span) -> list[Entity]:
+        """The operands of a function that is an operator in floating point: `math.pow`, `math.fabs`."""
+        numbers = [self.number(a, span, f"an argument of `{name}`") for a in arguments]
+        if entry.op == "abs" and self.is_complex(numbers[0]):
+            self.refuse_complex(name, span)
+        if not all(self.is_integral(n) for n in numbers):
+            return arguments
+        if len(numbers) > 1:
+            self.join_or_refuse(numbers[0], numbers[1], span, f"`{name}`")
+        return [self.float_argument(numbers[0], name, span), *numbers[1:]]  # the second follows the first
+
+    def refuse_complex(self, name: str, span: Span) -> NoReturn:
+        """A function of real numbers only."""
+        self.refuse(
+            "L0209",
+            f"`{name}` of a complex number",
+            span,
+            "this function takes real numbers",
+            fix="use `abs(...)`, `.real` or `.imag`",
+        )
 
     def float_argument(self, entity: Number | Scalar, name: str, span: Span) -> Number | Scalar:
         """An integer argument of a floating function becomes f64."""
@@ -133,13 +167,7 @@ class KnownFunctions(Expressions):
             if type.kind not in ("float", "complex"):
                 type = F64
         if type.kind == "complex" and entry.domain == "real":
-            self.refuse(
-                "L0209",
-                f"`{name}` of a complex number",
-                span,
-                "this function takes real numbers",
-                fix="use `abs(...)`, `.real` or `.imag`",
-            )
+            self.refuse_complex(name, span)
         values = tuple(self.convert(n, type, span, f"an argument of `{name}`") for n in numbers)
         if entry.name in ("isnan", "isinf", "isfinite") and type.kind == "complex":
             parts = [self.math(part, values, PART[type], span) for part in ("real", "imag")]
