@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lend
-from lend import Mut, Out, Ref, T, complex64, comptime, f32, f64, i32, i64, u8
+from lend import Index, Mut, Offsets, Out, Ref, T, Unique, complex64, comptime, f32, f64, i32, i64, u8
 from lend.dims import H, M, N, W
 
 
@@ -128,6 +128,27 @@ def doubled(x: Ref[f64, N]):
     return y
 
 
+@lend.kernel
+def multiply(
+    rows: Ref[Offsets[M], Borders], columns: Ref[Index[N, i32], M], values: Ref[f64, M], x: Ref[f64, N], y: Out[f64, Rows]
+):
+    for i in lend.grid(Rows):
+        total = 0.0
+        for k in range(rows[i], rows[i + 1]):
+            total += values[k] * x[columns[k]]
+        y[i] = total
+
+
+@lend.kernel
+def permute(p: Ref[Unique[N], N], corners: Ref[Index[Literal[3]], N], x: Mut[f64, N]):
+    pass
+
+
+def element(index: Index[N, i32], offset: Offsets[M], other: Unique[N]) -> int:
+    """Elements of index arrays are ints."""
+    return index + 2 * offset - other
+
+
 def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint8]) -> None:
     """What a program does with kernels."""
     assert_type(saxpy(2.0, x, x.copy()), None)
@@ -140,6 +161,8 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     shift(image=image, out=np.empty_like(image))
     widths(y, np.empty(y.size - 1))
     reverse(x, np.empty_like(x))
+    multiply(np.zeros(2, np.int64), np.zeros(3, np.int32), y, y, np.zeros(1))
+    permute(np.arange(y.size), np.zeros(y.size, np.int64), y)
     drift(np.zeros(8, Particle.dtype), 1.0)
     sum_all((y, y), y.copy())
     apply(x, lambda value: value * 2.0)

@@ -608,6 +608,31 @@ def test_sizes_are_as_many_as_dimensions_and_known(b):
             verify_kernel(with_sizes(*sizes))
 
 
+def test_facts_are_about_lent_integers_and_a_known_bound(b):
+    n, count = b.value(INDEX, "N"), b.value(I64, "count")
+    lent = {borrow: b.value(array_type(I32, 1, borrow, Layout.C), "p") for borrow in (Borrow.REF, Borrow.MUT)}
+    floats = b.value(array_type(F32, 1, Borrow.REF, Layout.C), "x")
+    kernel = b.kernel("k", (n,), (*lent.values(), floats, count))
+
+    def with_facts(value, *index):
+        others = [p for p in kernel.parameters if p.value is not value]
+        return replace(kernel, parameters=(typed.Parameter("p", value, (), index), *others))
+
+    for index in (("index", n), ("unique", 5), ("offsets", n)):
+        verify_kernel(with_facts(lent[Borrow.REF], *index))
+    wrong = (
+        (lent[Borrow.MUT], "index", n, "indices in"),
+        (floats, "index", n, "indices in"),
+        (count, "index", n, "indices in"),
+        (lent[Borrow.REF], "sorted", n, "facts called sorted"),
+        (lent[Borrow.REF], "index", count, "indices below"),
+        (lent[Borrow.REF], "index", b.value(INDEX), "not defined"),
+    )
+    for value, kind, bound, words in wrong:
+        with pytest.raises(InternalError, match=words):
+            verify_kernel(with_facts(value, kind, bound))
+
+
 def test_contracts_are_bools_over_what_is_known_at_the_start(b):
     n = b.value(INDEX, "N")
     kernel = b.kernel("k", [n], [])
