@@ -1,8 +1,8 @@
 """Times contenders in turn, so that what slows the machine slows all of them.
 
 A sample is as many calls as take about two milliseconds. In each round every contender gives one sample, in an order that
-rotates; a time is the quickest of the rounds', the one that other work on the machine has disturbed least, and a ratio is that of two
-such times.
+rotates; a time is the quickest of the rounds', the one that other work on the machine has disturbed least, and a ratio is that of
+two such times.
 """
 
 from __future__ import annotations

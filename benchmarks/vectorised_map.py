@@ -1,8 +1,8 @@
 """`python -m benchmarks.vectorised_map`: an f32 map without checks against the same loop in C, on one thread and on two.
 
-The loop's time is that of the call less that of a call on one element, so that neither side's way of being called counts; both calls
-are printed too. Each number of threads runs in a process of its own, several times; the medians of those runs stand in the table. The
-exit status is 1 if lend's loop takes more than a tenth longer than the best C.
+The loop's time is that of the call less that of a call on one element, so that neither side's way of being called counts; both
+calls are printed too. Each number of threads runs in a process of its own, several times; the medians of those runs stand in the
+table. The exit status is 1 if lend's loop takes more than a tenth longer than the best C.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def show(threads: int, runs: list[dict[str, dict[str, float]]]) -> bool:
             loops = [max(run[label][name] - run["one"][name], 1e-9) for run in runs]
             ours = [max(run[label]["lend"] - run["one"]["lend"], 1e-9) for run in runs]
             ratios[name] = median(a / b for a, b in zip(loops, ours, strict=True))
-            print(f"| {threads} | {label} | {name} | {seconds(call)} | {seconds(median(loops))} | {ratios[name]:.2f} |", flush=True)
+            cells = (threads, label, name, seconds(call), seconds(median(loops)), f"{ratios[name]:.2f}")
+            print(f"| {' | '.join(map(str, cells))} |", flush=True)
         slow |= min(ratios.values()) < 1 / ALLOWED
     return slow
 

@@ -6,7 +6,7 @@ import numpy as np
 from harness import check
 
 import lend
-from lend import Mut, Out, Ref, f32, f64, i32, i64
+from lend import Mut, Ref, f32, f64, i32, i64
 from lend.dims import M, N
 
 

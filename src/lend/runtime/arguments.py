@@ -18,10 +18,10 @@ import numpy as np
 
 from lend.diagnostics.errors import ArgumentError
 from lend.diagnostics.words import class_of_value, with_article
+from lend.language.abi import MAX_SIZE
 from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, SizeExpression, evaluate
 from lend.language.dtypes import scalar_of
-from lend.language.abi import MAX_SIZE
 from lend.language.signature import (
     NO_DEFAULT,
     ArgumentType,
