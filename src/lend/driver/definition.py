@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
+from lend.driver.launch_proofs import open_values
 from lend.driver.pipeline import Compilation, depth_limited
 from lend.frontend.capture import Captured, capture
 from lend.frontend.contracts import contracts_of, is_contract
@@ -129,4 +130,5 @@ def _errors(
         return list(checked.diagnostics)
     from lend.checks.judge import judge  # the integer set library, which kernels that are refused before do not need
 
-    return list(judge(checked.kernel).diagnostics)
+    judgement = judge(checked.kernel)
+    return [] if open_values(checked.kernel, judgement) else list(judgement.diagnostics)

@@ -23,6 +23,7 @@ import numpy as np
 
 from lend.diagnostics.errors import BorrowError, BoundsError, LendError, ShapeError
 from lend.diagnostics.spans import Span
+from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression, size_text
 from lend.language.signature import ArrayKind, IndexFacts, Signature, TupleKind
 from lend.language.types import I64
@@ -82,6 +83,10 @@ class _Lent:
     ) -> None:
         self.parameter, self.array, self.facts, self.sizes, self.span = parameter, array, facts, sizes, span
         self.bound = self.value_of(facts.bound)
+        if self.bound > MAX_SIZE:
+            raise ShapeError(
+                f"{self.subject}, whose bound {size_text(facts.bound)} is {self.bound}, and no size may exceed {MAX_SIZE}"
+            )
         itemsize = array.dtype.itemsize
         # As unsigned numbers negative ones are large: too large, since no index needs a signed type's highest bit.
         self.unsigned: AnyArray = array.view(UNSIGNED[itemsize])

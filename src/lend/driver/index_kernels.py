@@ -56,13 +56,11 @@ def falls(x: Ref[T, N], strictly: comptime[bool]) -> bool_:
     """Whether some element is less than the one before it; or, where they must rise `strictly`, equal to it."""
     wrong = False
     for b in grid((0, N, BLOCK)):
-        found = False
-        with unchecked("b < N, and k runs below N"):
-            before = x[b]
-            for k in range(b + 1, min(b + BLOCK + 1, N)):
-                now = x[k]
-                found |= before >= now if strictly else before > now
-                before = now
+        found, before = False, x[b]
+        for k in range(b + 1, min(b + BLOCK + 1, N)):
+            now = x[k]
+            found |= before >= now if strictly else before > now
+            before = now
         wrong |= found
     return wrong
 

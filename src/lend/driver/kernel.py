@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
 from lend.diagnostics.errors import DeviceError, LendError
@@ -136,7 +136,11 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             specialisation = self._specialise(binding, settings)
             _use_threads(settings.threads)
             native.apply(settings, version)
-            if settings.native:
+            open_proofs = specialisation.compilation.launch_proofs
+            if open_proofs is not None:
+                check_contracts(self.__name__, self._definition.contracts, binding)
+                open_proofs.require(binding)
+            elif settings.native:
                 self._native.used(self, specialisation, binding)
             return launch(specialisation.executable, binding)
         except LendError as error:
@@ -149,6 +153,8 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         check_contracts(self.__name__, self._definition.contracts, binding)
         if self._index_arrays is not None:
             self._index_arrays(binding)
+        if plain.compilation.launch_proofs is not None:
+            plain.compilation.launch_proofs.require(binding)
         kernel = plain.compilation.kernel
 
         def fault(site: Site, dimension: int, index: int, size: int, indices: tuple[int, ...] | None) -> NoReturn:
@@ -172,8 +178,8 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
     def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
         """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs."""
-        if args or kwargs:
-            binding = self._binder.bind(args, kwargs)
+        binding = self._binder.bind(args, kwargs) if args or kwargs else None
+        if binding is not None:
             known: Any = (binding.types, dict(binding.typevars))
         else:
             known = self._definition.known_types()
@@ -184,7 +190,14 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         compilation = self._definition.compilation(*known)
         run(compilation, until="check")
         assert compilation.judgement is not None
-        return Proofs(compilation.judgement.proofs)
+        open_proofs, proofs = compilation.launch_proofs, compilation.judgement.proofs
+        if open_proofs is None:
+            return Proofs(proofs)
+        if binding is not None:
+            return Proofs(open_proofs.judgement(binding).proofs)
+        names = ", ".join(value.name or "a size" for value in open_proofs.values)
+        later = {"verdict": "launch", "condition": f"decided for each value of {names}"}
+        return Proofs(replace(proof, **later) if proof.verdict == "unproved" else proof for proof in proofs)
 
     def on(self, device: str) -> Kernel[P, R]:
         """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
@@ -244,7 +257,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
         with self._lock:
             compilation = self._definition.compilation(binding.types, dict(binding.typevars))
-            run(compilation, until="typecheck")
+            run(compilation, until="check")
             assert compilation.checked is not None
             with depth_limited(compilation.tree):
                 function = plain_function(compilation.kernel, self._definition.captured.source)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import CompileError
+from lend.driver.launch_proofs import LaunchProofs, open_values
 from lend.frontend.capture import Captured
 from lend.frontend.typecheck import Checked
 from lend.frontend.typecheck import typecheck as typed_tree
@@ -44,6 +45,7 @@ class Compilation:
     math: MathMode
     checked: Checked | None = None
     judgement: Judgement | None = None
+    launch_proofs: LaunchProofs | None = None  # what is left to be decided at each call
     scheduled: Kernel | None = None
     plan: Plan | None = None
     ir: str | None = None
@@ -80,7 +82,10 @@ def check(c: Compilation) -> None:
 
     c.judgement = judge(c.kernel)
     if c.judgement.diagnostics:
-        raise CompileError(c.judgement.diagnostics)
+        values = open_values(c.kernel, c.judgement)
+        if not values:
+            raise CompileError(c.judgement.diagnostics)
+        c.launch_proofs = LaunchProofs(c.kernel, values)
 
 
 def schedule(c: Compilation) -> None:

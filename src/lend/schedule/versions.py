@@ -65,12 +65,10 @@ class Scheduler:
                 self.conditional.setdefault(region, []).extend(needs)
         for finding in self.judgement.races:
             assumed = finding.first.operation.site is None or finding.second.operation.site is None
-            if (
-                not assumed
-                and (finding.decision.kind == "when" or self.scalars(finding.decision))
-                and finding.first.region is not None
-            ):
-                self.races.setdefault(finding.first.region, []).append(finding.decision)
+            decision, region = finding.decision, finding.first.region
+            conditional = decision.kind == "when" or (decision.kind == "never" and self.scalars(decision))
+            if conditional and not assumed and region is not None:  # what is undecided waits for the values of a call
+                self.races.setdefault(region, []).append(decision)
 
     def scalars(self, decision: Decision) -> list[str]:
         """The scalars on whose moderate size a decision rests; sizes of arrays are limited by the call."""

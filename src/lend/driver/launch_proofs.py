@@ -1,0 +1,95 @@
+"""Proofs that wait for the values of a call: subscripts such as `i * n + j` are linear once n is known.
+
+Does: find out whether a kernel that could not be judged could be with such values; judge it again at a call and remember the verdict
+under the sizes and integer scalars of that call.  Does not: decide obligations.
+Invariants: a kernel with open proofs never runs before they are closed for its arguments.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lend.diagnostics.diagnostic import Diagnostic, Label
+from lend.diagnostics.errors import ContractError
+from lend.language.types import ScalarType
+
+if TYPE_CHECKING:
+    from lend.checks.judge import Judgement
+    from lend.ir import typed
+    from lend.ir.typed import Value
+    from lend.runtime.arguments import Binding
+
+SAMPLES = (12, 5)
+"""Values with which a kernel is tried: if it is refused with all of them, it is refused at once."""
+
+_OPEN = ("L0311", "L0320", "L0321")
+
+
+class LaunchProofs:
+    """The open proofs of one specialisation."""
+
+    def __init__(self, kernel: typed.Kernel, values: tuple[Value, ...]) -> None:
+        self.kernel = kernel
+        self.values = values
+        leaves = [parameter.value for parameter in kernel.parameters]
+        self._places = [(True, kernel.dims.index(v)) if v in kernel.dims else (False, leaves.index(v)) for v in values]
+        self._known: dict[tuple[int, ...], Judgement] = {}
+
+    def judgement(self, binding: Binding) -> Judgement:
+        """The judgement for the arguments of a call."""
+        from lend.checks.judge import judge
+
+        values = tuple(int(binding.dims[k] if is_dim else binding.leaves[k]) for is_dim, k in self._places)
+        if values not in self._known:
+            self._known[values] = judge(self.kernel, dict(zip(self.values, values, strict=True)))
+        return self._known[values]
+
+    def require(self, binding: Binding) -> None:
+        """Raise ContractError if the kernel must not run with these arguments."""
+        judgement = self.judgement(binding)
+        refusals = barring(judgement)
+        if refusals:
+            raise ContractError(self._message(refusals[0], binding))
+        for finding in judgement.races:  # all integers of the call are known; what still depends on something is not shown
+            decision = finding.decision
+            assumed = finding.first.operation.site is None or finding.second.operation.site is None
+            if not assumed and (decision.kind != "never" or decision.assumptions):
+                span = finding.first.operation.span
+                label = Label(span, "it depends on values that the kernel computes")
+                raise ContractError(
+                    self._message(Diagnostic("L0311", "its iterations are not shown to be independent", label), binding)
+                )
+
+    def _message(self, diagnostic: Diagnostic, binding: Binding) -> str:
+        values = [binding.dims[k] if is_dim else binding.leaves[k] for is_dim, k in self._places]
+        given = " and ".join(f"{v.name or 'a size'} = {x}" for v, x in zip(self.values, values, strict=True))
+        span = diagnostic.primary.span
+        where = f"  --> {span.source.filename}:{span.line}\n   |  {span.source.line(span.line).strip()}"
+        return f"{self.kernel.name}: {diagnostic.message}, with {given}: {diagnostic.primary.text}\n{where}"
+
+
+def open_values(kernel: typed.Kernel, judgement: Judgement) -> tuple[Value, ...]:
+    """The sizes and scalars whose values could make the kernel acceptable; none if it is accepted, or refused whatever they are."""
+    from lend.checks.judge import judge
+
+    if not judgement.diagnostics or any(d.code not in _OPEN for d in judgement.diagnostics):
+        return ()
+    values = entry_integers(kernel)
+    launch = judgement.model.space.names.launch
+    if not any(launch.get(name) in values for name in judgement.model.evaluator.nonlinear):
+        return ()
+    for sample in SAMPLES:
+        if not barring(judge(kernel, dict.fromkeys(values, sample))):
+            return values
+    return ()
+
+
+def barring(judgement: Judgement) -> list[Diagnostic]:
+    """The reasons not to run: races and reads of nothing. Subscripts and divisions that fail are faults of the run itself."""
+    return [d for d in judgement.diagnostics if d.code in ("L0310", *_OPEN)]
+
+
+def entry_integers(kernel: typed.Kernel) -> tuple[Value, ...]:
+    """The sizes and the integer scalars of a call."""
+    scalars = [p.value for p in kernel.parameters if isinstance(p.value.type, ScalarType) and p.value.type.is_integer]
+    return (*kernel.dims, *scalars)

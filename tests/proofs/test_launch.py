@@ -1,0 +1,96 @@
+"""Obligations that are decided when a kernel is called: conditions on sizes and scalars, and subscripts that are linear only then."""
+
+import numpy as np
+import pytest
+
+import lend
+from lend import Mut, Out, Ref, f64, i64
+from lend.dims import K, M, N
+
+
+@lend.kernel
+def rows_side_by_side(n: i64, m: i64, y: Mut[f64, N]):
+    for i, j in lend.grid(m, n):
+        y[i * n + j] = f64(i) + f64(j)
+
+
+@lend.kernel
+def flattened(x: Ref[f64, N, M], y: Out[f64, K]):
+    assert N * M == K
+    for i, j in lend.grid(N, M):
+        y[i * M + j] = x[i, j]
+
+
+@lend.kernel
+def strided(n: i64, s: i64, y: Mut[f64, N]):
+    for i in lend.grid(n):
+        y[i * s] = 1.0
+
+
+@lend.kernel
+def shifted(x: Mut[f64, N], s: i64):
+    for i in lend.grid(N // 2):
+        x[i] = x[i + s]
+
+
+@lend.kernel
+def copied(x: Ref[f64, M], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] = x[i]
+
+
+def test_a_product_of_an_index_and_a_scalar_is_decided_at_the_call():
+    y = np.zeros(12)
+    rows_side_by_side(4, 3, y)
+    np.testing.assert_array_equal(y, np.add.outer(np.arange(3.0), np.arange(4.0)).ravel())
+
+
+def test_an_out_array_written_through_a_product_is_covered_at_the_call():
+    x, y = np.arange(12.0).reshape(3, 4), np.full(12, np.nan)
+    flattened(x, y)
+    np.testing.assert_array_equal(y, x.ravel())
+
+
+@pytest.mark.parametrize("run", [strided, strided.py])
+def test_a_stride_of_zero_is_a_race(run):
+    y = np.zeros(12)
+    run(4, 3, y)
+    assert y.sum() == 4
+    with pytest.raises(lend.ContractError, match=r"race on `y`.*s = 0.*both write"):
+        run(4, 0, y)
+    assert y.sum() == 4
+    run(1, 0, y)  # one iteration alone cannot race
+
+
+def test_a_subscript_that_was_not_linear_keeps_its_check():
+    with pytest.raises(lend.BoundsError) as caught:
+        strided(5, 3, np.zeros(12))
+    assert caught.value.index == 12 and caught.value.thread == (4,)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_a_race_that_depends_on_a_scalar_is_refused_before_its_loop(count):
+    x = np.arange(float(count))
+    shifted(x, count // 2)
+    np.testing.assert_array_equal(x[: count // 2], np.arange(float(count))[count // 2 : 2 * (count // 2)])
+    before = x.copy()
+    with pytest.raises(lend.ContractError, match="independent only if"):
+        shifted(x, 1)
+    np.testing.assert_array_equal(x, before)
+    shifted(x, 0)
+
+
+def test_bounds_that_depend_on_sizes_run_with_checks_where_they_fail():
+    y = np.zeros(3)
+    copied(np.arange(5.0), y)
+    np.testing.assert_array_equal(y, [0, 1, 2])
+    with pytest.raises(lend.BoundsError) as caught:
+        copied(np.arange(2.0), y)
+    assert (caught.value.index, caught.value.size, caught.value.thread) == (2, 2, (2,))
+
+
+def test_verdicts_say_what_a_launch_must_satisfy():
+    (bounds,) = [p for p in copied.proofs() if p.subject.startswith("x")]
+    assert bounds.verdict == "launch" and bounds.condition == "N <= M"
+    assert {p.verdict for p in strided.proofs() if p.obligation == "race"} == {"launch"}
+    assert {p.verdict for p in strided.proofs(4, 3, np.zeros(12)) if p.obligation == "race"} == {"proved"}
