@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from lend.targets.cpu.emit import CompiledModule
     from lend.targets.cpu.entry import EntryCode
 
-LONGEST = 8
+LONGEST = 16
 """So many entry points are tried; each costs a call that it leaves a few nanoseconds."""
 
 

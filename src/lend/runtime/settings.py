@@ -179,8 +179,10 @@ class Config:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _READERS:
             raise AttributeError(f"lend.config has no setting {name!r}; it has {', '.join(_READERS)}")
-        self.__dict__["_said"][name] = _READERS[name][0](value, f"lend.config.{name}")
-        self._changed()
+        checked = _READERS[name][0](value, f"lend.config.{name}")
+        if self.__dict__["_said"].get(name) != checked:
+            self.__dict__["_said"][name] = checked
+            self._changed()
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_READERS]

@@ -185,12 +185,12 @@ def _attribute(b: EntryBuilder) -> None:
 
 
 def _dtype(b: EntryBuilder) -> None:
-    """(descr, numbers): whether a dtype has one of the type numbers, of which each is a bit, in native byte order."""
+    """(descr, numbers): whether a dtype has one of the type numbers, of which each is a bit, in native byte order (little-endian)."""
     number = b.emit(f"zext i32 {b.field('i32', '%1', b.abi.type_number, 4)} to i64")
     b.require(b.emit(f"icmp ult i64 {number}, 64"))
     bit = b.emit(f"and i64 {b.emit(f'lshr i64 %2, {number}')}, 1")
     order = b.field("i8", "%1", b.abi.byte_order, 1)
-    native = b.either([b.emit(f"icmp eq i8 {order}, {ord(known)}") for known in "=|"])
+    native = b.either([b.emit(f"icmp eq i8 {order}, {ord(known)}") for known in "=<|"])
     b.ret(f"i1 {b.all_of([native, b.emit(f'icmp ne i64 {bit}, 0')])}")
     b.open(MISS)
     b.ret("i1 false")
