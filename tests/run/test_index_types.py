@@ -33,8 +33,7 @@ def gather_rows(x: Ref[f64, N], idx: Ref[Index[N, i32], M, K], y: Out[f64, M, K]
 @lend.kernel
 def scatter(x: Ref[f64, M], p: Ref[Unique[N], M], y: Mut[f64, N]):
     for i in lend.grid(M):
-        with lend.unchecked("the elements of p differ"):
-            y[p[i]] = x[i]
+        y[p[i]] = x[i]
 
 
 @lend.kernel
@@ -363,6 +362,10 @@ def test_bound_that_no_integer_is():
         with pytest.raises(lend.ShapeError) as caught:
             run(np.array([0]), wide, wide)
         assert str(caught.value) == message
+    message = f"pairs: x must be Ref[Index[N * M], K], whose bound N * M is {1 << 50}, and no size may exceed {1 << 46}"
+    with pytest.raises(lend.ShapeError) as caught:
+        pairs(np.array([0]), wide, wide[:1024])
+    assert str(caught.value) == message
 
 
 # ------------------------------------------------------------------------------------------------- tuples, called kernels

@@ -138,7 +138,8 @@ def arrays(rng, kind, dtype):
         if rng.random() < 0.6:
             info = np.iinfo(dtype)
             wrong = [bound, bound + 1, -1, 0, int(array[0]), info.max, info.min]
-            array[rng.integers(size)] = rng.choice([w for w in wrong if info.min <= w <= info.max])
+            fitting = [w for w in wrong if info.min <= w <= info.max]
+            array[rng.integers(size)] = fitting[rng.integers(len(fitting))]
         yield array, bound
 
 
