@@ -456,7 +456,7 @@ GIVERS = {element: _giver(element) for element in SCALARS}
 FIRST: dict[str, Any] = {"bool": True, "int": 1, "uint": 1, "float": 1.0, "complex": 1j}
 
 NUMBERS: list[Any] = [
-    Any] = [ True, False, 0, 1, -1, 127, 128, -128, -129, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, -(2**31),
+    True, False, 0, 1, -1, 127, 128, -128, -129, 255, 256, 32767, 32768, 65535, 65536, 2**31 - 1, 2**31, -(2**31),
     2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 2**64 - 1, 2**64, 0.0, -0.0, 0.1, 65504.0, 65519.9, 65520.0,
     1e-8, 5e-324, 1e38, 3.4028236e38, 1e39, math.inf, -math.inf, math.nan, 1j, 0.1 - 1e39j, complex(math.nan, -0.0), None,
     "1", [1], *[np.dtype(code).type(1) for code in "?bhiqBHIQefdFDlLgG"], np.float32(0.1), np.float64(0.1),
@@ -693,8 +693,10 @@ def test_contracts_in_machine_code():
     warm(guarded, x, 1, 0.5, False)
     calls = [
         (x, 0, 0.5, False), (x, 23, 2.5, True), (x, 24, 0.5, False), (x, -1, 0.5, False), (x, 1, 2.6, False),
-        (x, 1, math.nan, False), (np.zeros((3, 3)), 1, 0.5, False), (np.zeros((3, 3)), 1, 0.5, True), (np.zeros((0, 3)), 1, 0.5, True),
-        (x, 39, 0.0, False), (np.zeros((12, 3)), 1, 0.5, False), (np.zeros((6, 5)), 1, 0.5, False), (np.zeros((8, 3)), 1, 0.5, False, 3),
+        (x, 1, math.nan, False), (np.zeros((3, 3)), 1, 0.5, False), (np.zeros((3, 3)), 1, 0.5, True),
+        (np.zeros((0, 3)), 1, 0.5, True), (x, 39, 0.0, False), (np.zeros((12, 3)), 1, 0.5, False),
+        (np.zeros((6, 5)), 1, 0.5, False),
+        (np.zeros((8, 3)), 1, 0.5, False, 3),
     ]  # fmt: skip
     for arguments in calls:
         both(guarded, lambda arguments=arguments: (arguments, {}))

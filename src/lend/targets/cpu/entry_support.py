@@ -185,7 +185,7 @@ def _attribute(b: EntryBuilder) -> None:
 
 
 def _dtype(b: EntryBuilder) -> None:
-    """(descr, numbers): whether a dtype has one of the type numbers, of which each is a bit, in native byte order (little-endian)."""
+    """(descr, numbers): whether a dtype has one of the type numbers, of which each is a bit, and is little-endian."""
     number = b.emit(f"zext i32 {b.field('i32', '%1', b.abi.type_number, 4)} to i64")
     b.require(b.emit(f"icmp ult i64 {number}, 64"))
     bit = b.emit(f"and i64 {b.emit(f'lshr i64 %2, {number}')}, 1")
