@@ -9,72 +9,43 @@ two shared borrows never conflict. Two temporaries of one `Allocate` in a loop s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from lend.ir.typed import Allocate, Call, For, If, Kernel, Local, Operation, Region, Reshape, Value, View, While
+from lend.diagnostics.errors import InternalError
+from lend.ir.typed import Allocate, Kernel, Local, Operation, Reshape, Value, View
 from lend.language.types import ArrayType
+from lend.lower.array_flow import ArrayFlow
 
 Roots = dict[Value, frozenset[int]]
 
 
-class _Finder:
+class _Finder(ArrayFlow):
     """One fixpoint computation."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.roots: Roots = {}
-        self.changed = True
         self._numbers: dict[Value, int] = {}
 
     def root(self, value: Value) -> None:
-        number = self._numbers.setdefault(value, len(self._numbers))
-        self.add(value, frozenset((number,)))
+        """A value that is a root."""
+        self._add(value, frozenset((self._numbers.setdefault(value, len(self._numbers)),)))
 
-    def add(self, value: Value, roots: frozenset[int]) -> None:
-        old = self.roots.get(value, frozenset())
-        if not roots <= old:
-            self.roots[value] = old | roots
-            self.changed = True
+    def become(self, target: Value, source: Value) -> None:
+        self._add(target, self.roots.get(source, frozenset()))
 
-    def flow(self, sources: Iterable[Value], targets: Iterable[Value]) -> None:
-        for source, target in zip(sources, targets, strict=True):
-            if isinstance(target.type, ArrayType):
-                self.add(target, self.roots.get(source, frozenset()))
-
-    def region(self, region: Region) -> None:
-        for operation in region.operations:
-            self.operation(operation)
-
-    def operation(self, operation: Operation) -> None:
+    def made(self, operation: Operation) -> None:
         match operation:
             case Allocate(result=result) | Local(result=result):
                 self.root(result)
             case View(result=result, array=array) | Reshape(result=result, array=array):
-                self.flow([array], [result])
-            case If(results=results, then=then, orelse=orelse):
-                for branch in (then, orelse):
-                    self.region(branch)
-                    self.flow(branch.yields, results)
-            case Call(results=results, arguments=arguments, body=body):
-                self.flow(arguments, body.parameters)
-                self.region(body)
-                self.flow(body.yields, results)
-            case For(results=results, inits=inits, body=body, stops=stops):
-                carried, next_carried = body.parameters[1:], body.yields[1 if stops else 0 :]
-                self.flow(inits, carried)
-                self.region(body)
-                self.flow(next_carried, carried)
-                self.flow(carried, results)
-                self.flow(next_carried, results)
-            case While(results=results, inits=inits, condition=condition, body=body, stops=stops):
-                next_carried = body.yields[1 if stops else 0 :]
-                for source in (inits, next_carried):
-                    for target in (condition.parameters, body.parameters, results):
-                        self.flow(source, target)
-                self.region(condition)
-                self.region(body)
+                self.become(result, array)
             case _:
-                for inner in operation.regions:
-                    self.region(inner)
+                raise InternalError("an operation that makes arrays in a way of its own", operation.span)
+
+    def _add(self, value: Value, roots: frozenset[int]) -> None:
+        old = self.roots.get(value, frozenset())
+        if not roots <= old:
+            self.roots[value] = old | roots
+            self.changed = True
 
 
 def find_roots(kernel: Kernel) -> Roots:
@@ -83,7 +54,5 @@ def find_roots(kernel: Kernel) -> Roots:
     for parameter in kernel.parameters:
         if isinstance(parameter.value.type, ArrayType):
             finder.root(parameter.value)
-    while finder.changed:
-        finder.changed = False
-        finder.region(kernel.body)
+    finder.solve(kernel)
     return finder.roots

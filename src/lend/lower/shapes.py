@@ -10,10 +10,9 @@ Example: in `u, v = v, u` of two borrows of size N, both have size N after any n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from lend.ir.typed import Allocate, Call, For, If, Kernel, Local, Operation, Region, Value, While
+from lend.ir.typed import Allocate, Kernel, Local, Operation, Value
 from lend.language.types import ArrayType
+from lend.lower.array_flow import ArrayFlow
 from lend.plan.cost import ArraySize
 
 KnownSize = int | Value | ArraySize | None
@@ -21,61 +20,36 @@ KnownSize = int | Value | ArraySize | None
 Shapes = dict[Value, tuple[KnownSize, ...]]
 
 
-class _Finder:
+class _Finder(ArrayFlow):
     """One fixpoint computation. A value without a shape has not been reached yet."""
 
     def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
         self.dims = frozenset(kernel.dims)
         self.shapes: Shapes = {}
-        self.changed = True
 
     def known(self, size: Value | int) -> KnownSize:
+        """A size that is known before the body starts."""
         return size if isinstance(size, int) or size in self.dims else None
 
     def join(self, value: Value, shape: tuple[KnownSize, ...]) -> None:
+        """A shape that a value may have."""
         old = self.shapes.get(value, shape)
         new = tuple(a if a == b else None for a, b in zip(old, shape, strict=True))
         if self.shapes.get(value) != new:
             self.shapes[value] = new
             self.changed = True
 
-    def flow(self, sources: Iterable[Value], targets: Iterable[Value]) -> None:
-        for source, target in zip(sources, targets, strict=True):
-            if isinstance(target.type, ArrayType) and source in self.shapes:
-                self.join(target, self.shapes[source])
+    def become(self, target: Value, source: Value) -> None:
+        if source in self.shapes:
+            self.join(target, self.shapes[source])
 
-    def region(self, region: Region) -> None:
-        for operation in region.operations:
-            self.operation(operation)
-
-    def operation(self, operation: Operation) -> None:
+    def made(self, operation: Operation) -> None:
         match operation:
             case Allocate(result=result, sizes=sizes) | Local(result=result, sizes=sizes):
                 self.join(result, tuple(self.known(size) for size in sizes))
-            case If(results=results, then=then, orelse=orelse):
-                for branch in (then, orelse):
-                    self.region(branch)
-                    self.flow(branch.yields, results)
-            case Call(results=results, arguments=arguments, body=body):
-                self.flow(arguments, body.parameters)
-                self.region(body)
-                self.flow(body.yields, results)
-            case For(results=results, inits=inits, body=body, stops=stops):
-                self.flow(inits, body.parameters[1:])
-                self.flow(inits, results)
-                self.region(body)
-                self.flow(body.yields[1 if stops else 0 :], body.parameters[1:])
-                self.flow(body.yields[1 if stops else 0 :], results)
-            case While(results=results, inits=inits, condition=condition, body=body, stops=stops):
-                for source in (inits, body.yields[1 if stops else 0 :]):
-                    for target in (condition.parameters, body.parameters, results):
-                        self.flow(source, target)
-                self.region(condition)
-                self.region(body)
-            case _:
-                for inner in operation.regions:
-                    self.region(inner)
-                for result in operation.results:  # views and reshapes
+            case _:  # views and reshapes
+                for result in operation.results:
                     if isinstance(result.type, ArrayType):
                         self.join(result, (None,) * result.type.dimensions)
 
@@ -88,7 +62,5 @@ def find_shapes(kernel: Kernel) -> Shapes:
             declared = dict(enumerate(finder.known(size) for size in parameter.sizes))
             own = [ArraySize(parameter.value, k) for k in range(parameter.value.type.dimensions)]
             finder.join(parameter.value, tuple(own[k] if declared.get(k) is None else declared[k] for k in range(len(own))))
-    while finder.changed:
-        finder.changed = False
-        finder.region(kernel.body)
+    finder.solve(kernel)
     return finder.shapes
