@@ -68,23 +68,21 @@ def _sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
         return kinds.get(access) in ("never", "when")
 
     for access in model.accesses:
-        if access.writes and inside(access) and _determined(model, access):
+        if access.writes and inside(access) and access.element is not None:
             yield access
-    for joint, a, b in model.joint_writes:
-        if inside(a) and inside(b) and _determined(model, joint):
+    for joint, writes in model.joint_writes.items():
+        if all(map(inside, writes)):
             yield joint
 
 
-def _determined(model: Model, access: Access) -> bool:
-    """Whether the element is known exactly, given that the access happens; values of a `Unique` array are, as a whole."""
-    unique = {name for name, load in model.loads.items() if load.kind == "unique"}
-    return access.element is not None and not set(model.space.closure(_mentioned(access))) & model.space.names.opaque - unique
+def _determined(model: Model, names: set[str]) -> bool:
+    """Whether no value behind these names is known at run time only: "there is such a value" says nothing of the value itself."""
+    return not set(model.space.closure(names)) & model.space.names.opaque
 
 
-def _known_facts(formula: Formula) -> Formula:
-    """The parts of a conjunction that are known; the rest holds where the write is sure."""
-    parts = formula.parts if isinstance(formula, All) else (formula,)
-    return All(tuple(part for part in parts if is_known(part)))
+def _parts(formula: Formula) -> tuple[Formula, ...]:
+    """The conjuncts that are known; the others hold where the write is sure."""
+    return tuple(part for part in (formula.parts if isinstance(formula, All) else (formula,)) if is_known(part))
 
 
 def _mentioned(access: Access) -> set[str]:
@@ -132,19 +130,27 @@ def _before(model: Model, write: Access, read: Access, element: list[Linear]) ->
         if step_w == step_r:
             if isinstance(step_w, str):
                 if step_w != THREADS:
-                    yield from _cover(model, write, element, common, shared, earlier=step_w)
+                    yield from _cover(model, write, read, element, common, shared, earlier=step_w)
                 common.append(step_w)
             continue
         if isinstance(step_w, int) and isinstance(step_r, int) and step_w < step_r:
-            yield from _cover(model, write, element, common, shared, earlier=None)
+            yield from _cover(model, write, read, element, common, shared, earlier=None)
         return
 
 
 def _cover(
-    model: Model, write: Access, element: list[Linear], common: list[str], shared: tuple[int | str, ...], earlier: str | None
+    model: Model,
+    write: Access,
+    read: Access,
+    element: list[Linear],
+    common: list[str],
+    shared: tuple[int | str, ...],
+    earlier: str | None,
 ) -> Iterator[list[Formula]]:
-    """The write in the same iteration of the `common` loops, in an earlier one of the loop `earlier`; `shared` is how far both are in
-    the same branches and loops."""
+    """The write in the same iteration of the `common` loops, in an earlier one of the loop `earlier`.
+
+    `shared` is how far both are in the same branches and loops: facts of the read about what both share need not be shown again.
+    """
     assert write.element is not None
     if not all(shared[: len(place)] == place for place in write.scope.unsure):
         return
@@ -161,11 +167,14 @@ def _cover(
     }
     if same_thread:
         renaming = {n: r for n, r in renaming.items() if n not in write.scope.threads}
-    if any(n in names.free for n in renaming):
-        return  # a value of another iteration that nothing determines
-    cover: list[Formula] = [rename(_known_facts(write.scope.facts), renaming)]
+    held = set(_parts(read.scope.facts))
+    facts = [f for f in _parts(write.scope.facts) if f not in held or set(model.space.closure(names_of(f))) & renaming.keys()]
+    used = {n for f in facts for n in names_of(f)} | {n for e in write.element for n in e.names()}
+    if not _determined(model, used) or any(n in names.free for n in model.space.closure(used) if n in renaming):
+        return
+    cover: list[Formula] = [rename(fact, renaming) for fact in facts]
     cover += [equal(place, e.rename(renaming)) for place, e in zip(element, write.element, strict=True)]
-    cover += [rename(names.definitions[n], renaming) for n in renaming]
+    cover += [rename(names.definitions[n], renaming) for n in renaming if n not in names.free]
     if earlier is not None:
         cover.append(at_least(Linear.of(earlier), Linear.of(renaming[earlier]).plus(1)))
     yield cover
@@ -201,6 +210,8 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
             assert write.element is not None
             moving = set(write.scope.counters)
             closure = space.closure(_mentioned(write))
+            if not _determined(model, _mentioned(write)):
+                continue
             if any(n in space.names.free and set(space.names.made_in[n]) & moving for n in closure):
                 continue
             constraints = [write.scope.facts, *(equal(Linear.of(n), e) for n, e in zip(names, write.element, strict=True))]

@@ -195,7 +195,8 @@ class Explainer:
 
     def assumed(self, obligation: ObligationName, place: Span, subject: str) -> None:
         """An obligation inside `lend.unchecked`."""
-        reason = next((u.reason for u in self.model.kernel.unchecked if _inside(place, u.span)), "inside lend.unchecked")
+        around = [u for u in self.model.kernel.unchecked if _inside(place, u.span)]
+        reason = max(around, key=lambda u: u.span.line).reason if around else "inside lend.unchecked"
         self.proofs.append(Proof(obligation, "assumed", place, subject, reason))
 
     def refuse(
@@ -283,4 +284,7 @@ class Explainer:
 
 
 def _inside(place: Span, block: Span) -> bool:
-    return place.source is block.source and place.line >= block.line
+    """Whether a place may lie in the block under a header: it is indented further, or stands on the header's line."""
+    line = place.source.line(place.line)
+    indented = place.line == block.line or len(line) - len(line.lstrip()) > block.column
+    return place.source is block.source and place.line >= block.line and indented

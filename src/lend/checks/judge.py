@@ -14,7 +14,7 @@ from lend.checks.check_bounds import BoundsFinding, check_bounds
 from lend.checks.check_init import InitFinding, check_init
 from lend.checks.check_races import RaceFinding, check_races
 from lend.diagnostics.diagnostic import Diagnostic
-from lend.diagnostics.proofs import Proof
+from lend.diagnostics.proofs import Proofs, UncheckedBlock
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.model.build import Model, build
@@ -29,7 +29,7 @@ class Judgement:
     races: tuple[RaceFinding, ...]
     init: tuple[InitFinding, ...]
     arith: tuple[ArithFinding, ...]
-    proofs: tuple[Proof, ...]
+    proofs: Proofs
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -51,5 +51,6 @@ def judge(kernel: typed.Kernel, fixed: Mapping[Value, int] | None = None) -> Jud
         explainer.init(finding)
     for finding in arith:
         explainer.arith(finding)
-    proofs = sorted(explainer.proofs, key=lambda p: (p.place.line, p.place.column))
-    return Judgement(model, tuple(bounds), tuple(races), tuple(init), tuple(arith), tuple(proofs), tuple(explainer.diagnostics))
+    ordered = sorted(explainer.proofs, key=lambda p: (p.place.line, p.place.column))
+    proofs = Proofs(ordered, (UncheckedBlock(block.span, block.reason) for block in kernel.unchecked))
+    return Judgement(model, tuple(bounds), tuple(races), tuple(init), tuple(arith), proofs, tuple(explainer.diagnostics))

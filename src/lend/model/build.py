@@ -124,7 +124,7 @@ class Model:
     regions: list[RegionModel] = field(default_factory=list[RegionModel])
     accesses: list[Access] = field(default_factory=list[Access])
     divisions: list[Division] = field(default_factory=list[Division])
-    joint_writes: list[tuple[Access, Access, Access]] = field(default_factory=list[tuple["Access", "Access", "Access"]])
+    joint_writes: dict[Access, tuple[Access, ...]] = field(default_factory=dict["Access", "tuple[Access, ...]"])
     loads: dict[str, IndexLoad] = field(default_factory=dict[str, IndexLoad])
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
@@ -447,33 +447,27 @@ class Builder(Evaluator):
             scope = replace(self.scope, order=(*self.scope.order, at, number)).given(fact)
             starts.append(len(self.model.accesses))
             self.inside(scope, region.operations)
-        self.written_in_both(condition, starts)
+        self.written_in_both(at, starts)
         self.merge(operation.results, [(fact, region.yields) for fact, region in arms])
 
-    def written_in_both(self, condition: Formula, starts: list[int]) -> None:
-        """An element that both arms of a branch on data write is written for sure."""
-        if is_known(condition):
-            return
-        then = [a for a in self.model.accesses[starts[0] : starts[1]] if a.writes]
-        orelse = [a for a in self.model.accesses[starts[1] :] if a.writes]
-        here = self.here()
-        for a in then:
-            for b in orelse:
-                same = a.root is b.root and a.element == b.element and a.element is not None and a.within == b.within
-                plain = a.scope.counters == here.counters == b.scope.counters and a.scope.threads == here.threads
-                if same and plain and self.only_condition(a, b, here):
-                    self.model.joint_writes.append((replace(a, scope=here), a, b))
+    def written_in_both(self, at: int, starts: list[int]) -> None:
+        """An element that both arms of the branch at `at` write is written whatever the condition says.
 
-    def only_condition(self, a: Access, b: Access, here: Scope) -> bool:
-        """Whether two writes happen under no other condition than that of the branch."""
-        known = len(here.facts.parts) if isinstance(here.facts, All) else 1
-        return all(
-            isinstance(x.scope.facts, All)
-            and len(x.scope.facts.parts) == known + 1
-            and isinstance(x.scope.facts.parts[-1], Unknown)
-            and x.scope.exact
-            for x in (a, b)
-        )
+        `joint_writes` maps such a write to those that it stands for.
+        """
+        writes = [*self.model.accesses[starts[0] :], *self.model.joint_writes]
+        arms: tuple[list[Access], list[Access]] = ([], [])
+        for access in writes:
+            order = access.scope.order
+            # Directly in an arm: no loop and no other branch around it.
+            if access.writes and len(order) == len(self.scope.order) + 3 and order[:-2] == (*self.scope.order, at):
+                arms[order[-2] == 1].append(access)
+        here = self.here()
+        for a in arms[0]:
+            for b in arms[1]:
+                if a.root is b.root and a.element == b.element and a.element is not None and a.within == b.within:
+                    stands_for = [x for w in (a, b) for x in self.model.joint_writes.get(w, (w,))]
+                    self.model.joint_writes[replace(a, scope=here)] = tuple(stands_for)
 
     def call(self, operation: typed.Call) -> None:
         """The body in place; at host level a failed contract ends the kernel, so its facts stay."""
@@ -582,7 +576,8 @@ class Builder(Evaluator):
         # Once without wrap-around to see how carried values move; then with that as hypothesis, until it is confirmed.
         for attempt in range(MAX_ATTEMPTS):
             del self.model.accesses[marks[0] :], self.model.divisions[marks[1] :], self.model.regions[marks[2] :]
-            del self.model.joint_writes[marks[3] :]
+            for joint in list(self.model.joint_writes)[marks[3] :]:
+                del self.model.joint_writes[joint]
             self.ideal = ideal or attempt == 0
             self.scope = scope
             self.carry(carried, inits, counter, moves)
