@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression
 from lend.language.dtypes import numpy_dtype, scalar_of
 from lend.language.types import (
@@ -245,6 +246,7 @@ def _bind_size(b: EntryBuilder, size: Size, there: str, call: Bindings) -> None:
         if size in call.sizes:
             b.require_same("i64", there, call.sizes[size])
         else:
+            b.require(b.emit(f"icmp ule i64 {there}, {MAX_SIZE}"))
             call.sizes[size] = there
     elif isinstance(size, (DimType, SizeExpression)):
         call.computed.append((size, there))
