@@ -670,6 +670,17 @@ def test_derived_and_literal_sizes():
         both(sizes, lambda counts=counts: (arrays(*counts), {}))
 
 
+def test_sizes_beyond_the_largest():
+    @lend.kernel
+    def size(x: Ref[i8, N]) -> i64:
+        return N
+
+    for count in (1 << 45, 1 << 46, (1 << 46) + 1, 1 << 62):
+        for _ in range(3):
+            huge = np.lib.stride_tricks.as_strided(np.ones(1, np.int8), (count,), (0,))
+            assert outcome(lambda huge=huge: size(huge))[0] == ("gave" if count <= 1 << 46 else "raised")
+
+
 # ------------------------------------------------------------------------------------------------------ contracts
 
 LIMIT = 100
