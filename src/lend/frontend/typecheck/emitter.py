@@ -50,6 +50,7 @@ class Unit:
 
     math: MathMode
     holes: frozenset[Span] = frozenset()  # expressions that have been refused already
+    incomplete: bool = False  # a statement with such an expression was left out
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     sites: list[Site] = field(default_factory=list[Site])
     unchecked: list[typed.Unchecked] = field(default_factory=list[typed.Unchecked])

@@ -63,6 +63,7 @@ class Expressions(Arrays):
     def check(self, expression: syntax.Expr) -> Entity:
         """The entity of an expression."""
         if expression.span in self.unit.holes:
+            self.unit.incomplete = True
             raise Refused
         entity = self.entity(expression)
         self.uses[entity] = expression.span

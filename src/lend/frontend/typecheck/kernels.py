@@ -118,7 +118,7 @@ class KernelChecker(KernelCalls):
             self.names["#result"] = Missing((), "not returned on every path")
             contracts = self.contract_facts()
             self.check_block(without_contracts(self.tree))
-            if self.unit.diagnostics:
+            if self.unit.diagnostics or self.unit.incomplete:
                 return None
             result = self.settle(self.declared_result(self.function_result(self.tree), self.tree))
             shape, yields = self.results(result)
