@@ -6,11 +6,8 @@ from lend.dims import N
 
 
 @lend.kernel
-def dot(x: Ref[f64, N], y: Ref[f64, N]) -> f64:
-    s = 0.0
-    for k in lend.grid(N):
-        s += x[k] * y[k]
-    return s
+def greater(x: Ref[f64, N], y: Ref[f64, N]) -> f64:
+    return max(x[0], y[0])
 
 
-dot(np.ones(4), np.ones(4))
+greater(np.ones(4), np.ones(4))
