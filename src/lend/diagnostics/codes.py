@@ -77,6 +77,7 @@ TITLES: dict[str, str] = {
     "L0320": "a read of an element that may not have been written",
     "L0321": "an `Out` array that is not shown to be written whole",
     "L0330": "arithmetic that fails in every launch with work to do",
+    "L0340": "a check that is left in a kernel required to be proved",
     # ---------------------------------------------------------------- L04: levels (append here)
     "L0401": "something that only the host level has, inside a parallel loop",
     "L0402": "`break`, `continue` or `return` where it cannot stand",

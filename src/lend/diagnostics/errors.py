@@ -5,9 +5,10 @@ Does: define the classes.  Does not: word the messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from lend.diagnostics.diagnostic import Diagnostic
+from lend.diagnostics.proofs import Proof, Proofs
 from lend.diagnostics.spans import Span
 
 
@@ -16,16 +17,20 @@ class LendError(Exception):
 
 
 class CompileError(LendError, TypeError):
-    """A kernel that lend refuses to compile; `diagnostics` holds every reason found."""
+    """A kernel that lend refuses to compile.
 
-    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+    Attributes: diagnostics (every reason found); proofs (the verdicts of a kernel that was refused for one of them; else empty).
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic], proofs: Iterable[Proof] = ()) -> None:
         from lend.diagnostics.render import render_text, wants_colour  # what only errors need
 
         self.diagnostics = tuple(diagnostics)
+        self.proofs = proofs if isinstance(proofs, Proofs) else Proofs(proofs)
         super().__init__(render_text(self.diagnostics, colour=wants_colour()))
 
-    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
-        return CompileError, (self.diagnostics,)
+    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...], Proofs]]:
+        return CompileError, (self.diagnostics, self.proofs)
 
 
 class ArgumentError(LendError, TypeError):

@@ -32,6 +32,9 @@ class Span:
     end_line: int
     end_column: int
 
+    def __str__(self) -> str:
+        return self.place
+
     @property
     def place(self) -> str:
         """`file:line:column`, the column counted from 1 as editors do."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.errors import CompileError
+from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.spans import Span
-from lend.driver.launch_proofs import open_values
-from lend.driver.pipeline import Compilation, depth_limited
+from lend.driver.pipeline import Compilation, depth_limited, refusals
 from lend.frontend.capture import Captured, capture
 from lend.frontend.contracts import contracts_of, is_contract
 from lend.frontend.parse import parse_function
@@ -36,6 +36,9 @@ from lend.language.signature import (
 )
 from lend.language.types import F64, I32, Layout, MathMode, ScalarType, array_type
 
+if TYPE_CHECKING:
+    from lend.checks.require import Require
+
 
 @dataclass(frozen=True, eq=False)
 class Definition:
@@ -46,10 +49,11 @@ class Definition:
     signature: Signature
     contracts: tuple[Contract, ...]
     math: MathMode
+    require: Require | None = None
 
     def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
         """A specialisation at the start of the pipeline."""
-        return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math)
+        return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math, self.require)
 
     def conditions(self) -> tuple[syntax.Expr, ...]:
         """What the contracts ask for, as written, in their order."""
@@ -83,7 +87,7 @@ class Definition:
         return tuple(types), typevars
 
 
-def define(python: Callable[..., Any], math: MathMode) -> Definition:
+def define(python: Callable[..., Any], math: MathMode, require: Require | None = None) -> Definition:
     """The definition of a kernel. Raises CompileError with every error that can be known now."""
     captured = capture(python)
     tree, refused = parse_function(captured)
@@ -91,11 +95,12 @@ def define(python: Callable[..., Any], math: MathMode) -> Definition:
     if wrong or any(diagnostic.code not in HOLES for diagnostic in refused):
         raise CompileError(in_order([*refused, *wrong]))
     contracts, wrong = contracts_of(tree, captured, signature)
-    definition = Definition(captured, tree, signature, contracts, math)
+    definition = Definition(captured, tree, signature, contracts, math, require)
     holes = frozenset(diagnostic.primary.span for diagnostic in refused)
-    diagnostics = [*refused, *wrong, *_judge(definition, holes)]
+    judged, proofs = _judge(definition, holes)
+    diagnostics = [*refused, *wrong, *judged]
     if diagnostics:
-        raise CompileError(in_order(diagnostics))
+        raise CompileError(in_order(diagnostics), proofs)
     return definition
 
 
@@ -104,31 +109,31 @@ def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda d: (d.primary.span.line, d.primary.span.column))
 
 
-def _judge(definition: Definition, holes: frozenset[Span]) -> list[Diagnostic]:
-    """What is wrong with the body for all argument types; nothing is said of expressions that are refused already."""
+def _judge(definition: Definition, holes: frozenset[Span]) -> tuple[list[Diagnostic], Proofs]:
+    """What is wrong with the body for all argument types, and its verdicts; nothing is said of expressions refused already."""
     known = definition.known_types()
     if known is None:
-        return []
-    first = _errors(definition, *known, holes)
+        return [], Proofs()
+    first, proofs = _errors(definition, *known, holes)
     if not known[1] or not first:
-        return first
+        return first, proofs
     other = definition.known_types(I32)
     assert other is not None
-    again = {(d.code, d.primary.span) for d in _errors(definition, *other, holes)}
-    return [d for d in first if (d.code, d.primary.span) in again]
+    again = {(d.code, d.primary.span) for d in _errors(definition, *other, holes)[0]}
+    return [d for d in first if (d.code, d.primary.span) in again], proofs
 
 
 def _errors(
     definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], holes: frozenset[Span]
-) -> list[Diagnostic]:
+) -> tuple[list[Diagnostic], Proofs]:
     signature, math = definition.signature, definition.math
     with depth_limited(definition.tree):
         checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
     if checked.deferred:  # a name that may be defined by the first call
-        return [d for d in checked.diagnostics if d.code != "L0201"]
+        return [d for d in checked.diagnostics if d.code != "L0201"], Proofs()
     if checked.kernel is None:
-        return list(checked.diagnostics)
+        return list(checked.diagnostics), Proofs()
     from lend.checks.judge import judge  # the integer set library, which kernels that are refused before do not need
 
     judgement = judge(checked.kernel)
-    return [] if open_values(checked.kernel, judgement) else list(judgement.diagnostics)
+    return list(refusals(checked.kernel, judgement, definition.require)[0]), judgement.proofs

@@ -16,14 +16,14 @@ Example:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
-from lend.diagnostics.errors import DeviceError, LendError
+from lend.diagnostics.errors import CompileError, DeviceError, LendError
 from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.sites import Site
-from lend.driver import native
+from lend.driver import listening, native
 from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
 from lend.driver.pipeline import Compilation, depth_limited, run
@@ -39,6 +39,9 @@ from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import Executable, check_contracts, launch
 from lend.runtime.results import assemble
 from lend.runtime.settings import DEVICES, Settings, config, snapshot
+
+if TYPE_CHECKING:
+    from lend.checks.require import Require
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -110,11 +113,13 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
     __lend_kernel__ = True
 
-    def __init__(self, python: Callable[P, R], math: MathMode = "default") -> None:
+    def __init__(self, python: Callable[P, R], math: MathMode = "default", require: Require | None = None) -> None:
         if math not in get_args(MathMode):
             raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
+        if require not in (None, "proved"):
+            raise ValueError(f'require is "proved" or None, not {require!r}')
         try:
-            self._definition = define(python, math)
+            self._definition = define(python, math, require)
         except LendError as error:  # the user's mistake: Python need not show the way through the compiler
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
@@ -177,7 +182,10 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         return Lowered(self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation)
 
     def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
-        """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs."""
+        """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs.
+
+        A kernel that is refused for these types has verdicts too; CompileError if its types are wrong.
+        """
         binding = self._binder.bind(args, kwargs) if args or kwargs else None
         if binding is not None:
             known: Any = (binding.types, dict(binding.typevars))
@@ -188,16 +196,26 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         from lend.driver.pipeline import run
 
         compilation = self._definition.compilation(*known)
-        run(compilation, until="check")
-        assert compilation.judgement is not None
-        open_proofs, proofs = compilation.launch_proofs, compilation.judgement.proofs
-        if open_proofs is None:
-            return Proofs(proofs)
-        if binding is not None:
-            return Proofs(open_proofs.judgement(binding).proofs)
-        names = ", ".join(value.name or "a size" for value in open_proofs.values)
-        later = {"verdict": "launch", "condition": f"decided for each value of {names}"}
-        return Proofs(replace(proof, **later) if proof.verdict == "unproved" else proof for proof in proofs)
+        try:
+            run(compilation, until="check")
+        except CompileError:
+            if compilation.judgement is None:
+                raise
+        if binding is not None and compilation.launch_proofs is not None:
+            return compilation.launch_proofs.judgement(binding).proofs
+        return verdicts(compilation)
+
+    def judged(self) -> Iterator[tuple[dict[str, str], Proofs]]:
+        """The verdicts for the signature's types, if they are known, and for each call so far, with what is special about it.
+
+        Raises CompileError if the kernel was found wrong only now, for names that were defined after it.
+        """
+        known = self._definition.known_types()
+        if known is not None:
+            yield self._definition.compilation(*known).choices(), self.proofs()
+        for specialisation in [found for group in self._specialisations.values() for found in group]:
+            if known is None or specialisation.compilation.types != known[0]:
+                yield specialisation.compilation.choices(), verdicts(specialisation.compilation)
 
     def on(self, device: str) -> Kernel[P, R]:
         """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
@@ -235,7 +253,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         compilation = self._definition.compilation(types, typevars)
         run(compilation, dump=settings.dump, verify=settings.verify)
         kernel, scheduled, module = compilation.kernel, compilation.scheduled, compilation.module
-        assert compilation.checked is not None and module is not None
+        assert compilation.checked is not None and scheduled is not None and module is not None
         executable = Executable(
             self.__name__,
             module.address("kernel"),
@@ -267,6 +285,17 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
 
 vectorcall.enable(Kernel)
+
+
+def verdicts(compilation: Compilation) -> Proofs:
+    """The verdicts of a compilation; what each call will be judged for is a launch condition."""
+    assert compilation.judgement is not None
+    open_proofs, proofs = compilation.launch_proofs, compilation.judgement.proofs
+    if open_proofs is None:
+        return proofs
+    names = ", ".join(value.name or "a size" for value in open_proofs.values)
+    later = {"verdict": "launch", "condition": f"decided for each value of {names}"}
+    return Proofs((replace(p, **later) if p.verdict == "unproved" else p for p in proofs), proofs.unchecked)
 
 
 def current(found: Specialisation | Plain) -> bool:
@@ -305,18 +334,18 @@ def _use_threads(threads: int) -> None:
 @overload
 def kernel(python: Callable[P, R], /) -> Kernel[P, R]: ...
 @overload
-def kernel(*, math: MathMode = "default") -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
+def kernel(*, math: MathMode = "default", require: Require | None = None) -> Callable[[Callable[P, R]], Kernel[P, R]]: ...
 def kernel(
-    python: Callable[..., Any] | None = None, /, *, math: MathMode = "default"
+    python: Callable[..., Any] | None = None, /, *, math: MathMode = "default", require: Require | None = None
 ) -> Kernel[..., Any] | Callable[[Callable[..., Any]], Kernel[..., Any]]:
     """Make a kernel of a function whose parameters are annotated with lend's types.
 
     math: "strict" rounds every operation as written; "default" may fuse a multiplication with an addition and use vector
-    functions within 3 ulp; "fast" may also reassociate. Raises CompileError, with every error found, for a function that is not
-    a kernel.
+    functions within 3 ulp; "fast" may also reassociate. require: "proved" refuses a kernel in which an access or a division keeps
+    a test at run time. Raises CompileError, with every error found, for a function that is not a kernel.
     """
 
     def decorate(python: Callable[P, R]) -> Kernel[P, R]:
-        return Kernel(python, math)
+        return listening.made(python, lambda: Kernel(python, math, require))
 
     return decorate if python is None else decorate(python)

@@ -29,6 +29,9 @@ from lend.language.types import MathMode, ScalarType
 
 # The steps after `typecheck` are loaded when a kernel is first compiled: defining one needs no LLVM.
 if TYPE_CHECKING:
+    from lend.checks.judge import Judgement
+    from lend.checks.require import Require
+    from lend.ir.typed import Value
     from lend.plan.regions import Plan
     from lend.targets.cpu.emit import CompiledModule
 
@@ -43,6 +46,7 @@ class Compilation:
     types: tuple[ArgumentType, ...]
     typevars: Mapping[TypeVar, ScalarType]
     math: MathMode
+    require: Require | None = None
     checked: Checked | None = None
     judgement: Judgement | None = None
     launch_proofs: LaunchProofs | None = None  # what is left to be decided at each call
@@ -58,6 +62,15 @@ class Compilation:
         assert self.checked is not None and self.checked.kernel is not None
         return self.checked.kernel
 
+    def choices(self) -> dict[str, str]:
+        """What tells this specialisation from others of its kernel, as text: type variables and compile-time values."""
+        values = {name.__name__: str(element) for name, element in self.typevars.items()}
+        for spec, type in zip(self.signature.parameters, self.types, strict=True):
+            if isinstance(type, ComptimeValue):
+                text = getattr(type.value, "__name__", None) or repr(type.value)
+                values[spec.name] = text if len(text) <= 40 else "..."
+        return values
+
 
 def typecheck(c: Compilation) -> None:
     """Untyped tree -> typed tree."""
@@ -68,11 +81,7 @@ def typecheck(c: Compilation) -> None:
 
 def _specialised(c: Compilation) -> list[str]:
     """What a type error depends on beside the source, in words."""
-    values = [f"`{name.__name__}` is `{element}`" for name, element in c.typevars.items()]
-    for spec, type in zip(c.signature.parameters, c.types, strict=True):
-        if isinstance(type, ComptimeValue):
-            text = getattr(type.value, "__name__", None) or repr(type.value)
-            values.append(f"`{spec.name}` is `{text if len(text) <= 40 else '...'}`")
+    values = [f"`{name}` is `{value}`" for name, value in c.choices().items()]
     return [f"in this call {', '.join(values)}"] if values else []
 
 
@@ -81,11 +90,21 @@ def check(c: Compilation) -> None:
     from lend.checks.judge import judge
 
     c.judgement = judge(c.kernel)
-    if c.judgement.diagnostics:
-        values = open_values(c.kernel, c.judgement)
-        if not values:
-            raise CompileError(c.judgement.diagnostics)
+    refused, values = refusals(c.kernel, c.judgement, c.require)
+    if refused:
+        raise CompileError(refused, c.judgement.proofs)
+    if values:
         c.launch_proofs = LaunchProofs(c.kernel, values)
+
+
+def refusals(kernel: Kernel, judgement: Judgement, require: Require | None) -> tuple[tuple[Diagnostic, ...], tuple[Value, ...]]:
+    """Why a judged kernel is refused; or, if it is not, the values that its calls are to be judged with."""
+    from lend.checks.require import unmet
+
+    values = open_values(kernel, judgement)
+    if judgement.diagnostics and not values:
+        return judgement.diagnostics, ()
+    return (() if require is None else unmet(kernel.name, judgement.proofs)), values
 
 
 def schedule(c: Compilation) -> None:
