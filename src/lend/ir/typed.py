@@ -65,17 +65,10 @@ class Region:
 # ------------------------------------------------------------------------------------------------- operations
 
 
-@dataclass(frozen=True, eq=False)
-class Constant:
-    """A literal, already of its type: int for integers (in range), bool, float, complex."""
+class _OneResult:
+    """An operation without regions that gives one value."""
 
-    span: Span
     result: Value
-    value: int | float | complex | bool
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return ()
 
     @property
     def results(self) -> tuple[Value, ...]:
@@ -86,12 +79,37 @@ class Constant:
         return ()
 
 
+class _NoResult:
+    """An operation without regions that gives nothing."""
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return ()
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(_OneResult):
+    """A literal, already of its type: int for integers (in range), bool, float, complex."""
+
+    span: Span
+    result: Value
+    value: int | float | complex | bool
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+
 UnaryOperator = Literal["neg", "invert", "not", "abs"]
 """`abs` of a complex value is real; `not` is of `bool_`; `neg` and `abs` of integers wrap; `invert` flips all bits."""
 
 
 @dataclass(frozen=True, eq=False)
-class Unary:
+class Unary(_OneResult):
     """`operator operand`."""
 
     span: Span
@@ -103,14 +121,6 @@ class Unary:
     def operands(self) -> tuple[Value, ...]:
         return (self.operand,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 BinaryOperator = Literal[
     "add", "sub", "mul", "div", "floordiv", "mod", "pow", "shl", "shr", "and", "or", "xor", "min", "max",
@@ -120,7 +130,7 @@ COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 @dataclass(frozen=True, eq=False)
-class Binary:
+class Binary(_OneResult):
     """`left operator right`, both of one type; comparisons give `bool_`, the rest that type.
 
     Integers wrap. `div` is of floats and complex only. `floordiv` and `mod` floor; of integers they have a `site` ("division":
@@ -140,17 +150,9 @@ class Binary:
     def operands(self) -> tuple[Value, ...]:
         return (self.left, self.right)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Math:
+class Math(_OneResult):
     """A mathematical function of `language/functions.py`, by name; arguments all of one float or complex type.
 
     The result has that type, except where the table says otherwise (`isnan` gives bool_, `real` the part's type).
@@ -165,17 +167,9 @@ class Math:
     def operands(self) -> tuple[Value, ...]:
         return self.arguments
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Cast:
+class Cast(_OneResult):
     """Conversion to the result's type: integers wrap; float to integer saturates and NaN gives 0; to bool_ is `!= 0`;
     real to complex has imaginary part 0; complex to real does not exist. Float to float rounds to nearest even."""
 
@@ -187,17 +181,9 @@ class Cast:
     def operands(self) -> tuple[Value, ...]:
         return (self.operand,)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Load:
+class Load(_OneResult):
     """`array[indices]`, then the fields `path` (positions, outermost first) down to a scalar.
 
     `site` is a "bounds" site; None only inside `lend.unchecked`, whose accesses are not tested. A failed read gives 0.
@@ -214,17 +200,9 @@ class Load:
     def operands(self) -> tuple[Value, ...]:
         return (self.array, *self.indices)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Store:
+class Store(_NoResult):
     """`array[indices].path = value`; a store that fails its test is skipped."""
 
     span: Span
@@ -238,17 +216,9 @@ class Store:
     def operands(self) -> tuple[Value, ...]:
         return (self.array, *self.indices, self.value)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return ()
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Size:
+class Size(_OneResult):
     """The size of dimension `dimension` of an array, an INDEX."""
 
     span: Span
@@ -259,14 +229,6 @@ class Size:
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.array,)
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,7 +241,7 @@ class Extent:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class View(_OneResult):
     """A sub-view: per dimension of `array` either an index (which drops the dimension) or an `Extent`.
 
     The k-th kept dimension has the size of its extent. Site: "bounds" for an index, "slice" for an extent that is neither empty
@@ -301,17 +263,9 @@ class View:
             out += [part] if isinstance(part, Value) else [part.lower, part.upper, part.step]
         return tuple(out)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Reshape:
+class Reshape(_OneResult):
     """`array` with other sizes, no copy (host level only): `shape_site` if the products differ, `view_site` if no view exists.
 
     Only arrays without gaps in row-major order can be reshaped (sizes of 1 and empty arrays aside); the result is of layout C
@@ -329,17 +283,9 @@ class Reshape:
     def operands(self) -> tuple[Value, ...]:
         return (self.array, *self.sizes)
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Allocate:
+class Allocate(_OneResult):
     """A temporary of layout C (host level), zeroed: `lend.empty` must be written before it is read, which is proved elsewhere.
 
     Freed when the region it is made in can no longer reach it. Sites: "extent" and "memory".
@@ -356,17 +302,9 @@ class Allocate:
     def operands(self) -> tuple[Value, ...]:
         return self.sizes
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Local:
+class Local(_OneResult):
     """A private array of constant sizes, layout C, zeroed each time it is reached."""
 
     span: Span
@@ -377,17 +315,9 @@ class Local:
     def operands(self) -> tuple[Value, ...]:
         return ()
 
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return (self.result,)
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
-
 
 @dataclass(frozen=True, eq=False)
-class Require:
+class Require(_NoResult):
     """Host level: if `condition` is false, the fault `site` ends the kernel. `index` and `size` go into the record."""
 
     span: Span
@@ -399,14 +329,6 @@ class Require:
     @property
     def operands(self) -> tuple[Value, ...]:
         return tuple(v for v in (self.condition, self.index, self.size) if v is not None)
-
-    @property
-    def results(self) -> tuple[Value, ...]:
-        return ()
-
-    @property
-    def regions(self) -> tuple[Region, ...]:
-        return ()
 
 
 @dataclass(frozen=True, eq=False)
