@@ -43,8 +43,13 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
     writes = list(_sure_writes(model, kinds))
     findings: list[InitFinding] = []
     for access in model.accesses:
-        if not access.writes and access.root in tracked and isinstance(access.operation, typed.Load):
+        if access.writes or not isinstance(access.operation, typed.Load):
+            continue
+        if access.root in tracked:
             findings.append(InitFinding(access.root, access, _read(model, access, [w for w in writes if _same(w, access)])))
+        elif model.aliases.roots[model.aliases.base[access.root]] & tracked:
+            reason = "it is reached under another name or in another shape than it is written in"
+            findings.append(InitFinding(access.root, access, Decision("may", reason)))
     for parameter in model.kernel.parameters:
         root = parameter.value
         if root in tracked:

@@ -43,7 +43,7 @@ def pairs(model: Model, accesses: list[Access]) -> Iterator[tuple[Access, Access
         for second in accesses[position:]:
             if not (first.writes or second.writes) or first.within != second.within:
                 continue
-            if first.root in model.private or second.root in model.private:
+            if any(model.aliases.roots[model.aliases.base[a.root]] <= model.private for a in (first, second)):
                 continue
             if first.root is second.root or model.aliases.overlap(first.root, second.root):
                 yield first, second
