@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from lend.frontend.capture import Captured, captured_value
 from lend.ir import syntax
-from lend.language.abi import FAULT_LOCK, FAULT_THREAD, FAULT_WORDS, MAX_SIZE, NO_FAULT, argument_words, result_words
+from lend.language.abi import FAULT_LOCK, FAULT_THREAD, FAULT_WORDS, NO_FAULT, argument_words, result_words
 from lend.language.dims import DimType
 from lend.language.signature import (
     NO_DEFAULT,
@@ -129,7 +129,6 @@ class _Writer:
             if dim not in self.call.sizes:
                 raise NotNative
             b.put("i64", self.call.sizes[dim], self.call.words, 8 * position)
-        self._largest()
         guard_computed(b, self.call)
         guard_aliases(b, self.call)
         self._watch((*plan.watched, *self._contracts()))
@@ -218,15 +217,6 @@ class _Writer:
                 if any(item.element is typevar for item in items):
                     return True
         return False
-
-    def _largest(self) -> None:
-        """Sizes near the largest that may be are Python's."""
-        if self.call.sizes:
-            sizes = list(self.call.sizes.values())
-            bits = sizes[0]
-            for size in sizes[1:]:
-                bits = self.b.emit(f"or i64 {bits}, {size}")
-            self.b.require(self.b.emit(f"icmp ult i64 {bits}, {MAX_SIZE}"))
 
     # ------------------------------------------------------------------------------------------- contracts
 
