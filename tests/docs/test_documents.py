@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import shlex
 import sys
@@ -39,18 +41,26 @@ def test_programs_of_the_page_run_as_printed(
         file = tmp_path / f"block_at_{block.line}.py"
         file.write_text(block.body, encoding="utf-8")
         code = compile(block.body, str(file), "exec")
+        following = found[position + 1 : position + 2]
+        printed = io.StringIO()
         if "refused" not in block.info:
-            exec(code, names)
-            continue
-        with pytest.raises(lend.LendError) as caught:
-            exec(code, names)
-        said = re.sub(rf"{re.escape(str(tmp_path))}/block_at_\d+\.py", "example.py", str(caught.value)).rstrip() + "\n"
-        expected = found[position + 1]
-        assert expected.info == ("text",), f"line {block.line}: a refused program is followed by a text block with its message"
+            with contextlib.redirect_stdout(printed):
+                exec(code, names)
+            if not following or following[0].info != ("text", "output"):
+                continue
+            said = printed.getvalue()
+        else:
+            with pytest.raises(lend.LendError) as caught:
+                exec(code, names)
+            said = str(caught.value)
+            assert following and following[0].info == ("text",), f"line {block.line}: its message stands in the next block"
+        said = re.sub(rf"{re.escape(str(tmp_path))}/block_at_\d+\.py", "example.py", said)
+        said = re.sub(r" +$", "", said, flags=re.MULTILINE).rstrip() + "\n"
+        expected = following[0]
         if request.config.getoption("--bless", default=False):
             corrected.append((expected.start, expected.end, said))
         else:
-            assert expected.body == said, f"the message of the program at line {block.line} of {page_id(page)}"
+            assert expected.body == said, f"what the program says at line {block.line} of {page_id(page)}"
     for start, end, said in reversed(corrected):
         text = text[:start] + said + text[end:]
     if corrected:
