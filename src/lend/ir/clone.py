@@ -7,11 +7,9 @@ Invariants: values defined inside the copy are new; values from outside stay, or
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from lend.ir.typed import Region, Value
-
-R = TypeVar("R")
+from lend.ir.typed import Operation, Region, Value
 
 
 def clone_region(region: Region, mapping: dict[Value, Value]) -> Region:
@@ -21,12 +19,12 @@ def clone_region(region: Region, mapping: dict[Value, Value]) -> Region:
     return Region(parameters, operations, tuple(mapping.get(value, value) for value in region.yields))
 
 
-def clone(operation: R, mapping: dict[Value, Value]) -> R:
+def clone(operation: Operation, mapping: dict[Value, Value]) -> Operation:
     """A copy of an operation; its results are new values."""
-    for value in operation.results:  # type: ignore[attr-defined]
+    for value in operation.results:
         fresh(value, mapping)
-    changes = {field.name: _mapped(getattr(operation, field.name), mapping) for field in fields(operation)}  # type: ignore[arg-type]
-    return replace(operation, **changes)  # type: ignore[type-var]
+    changes = {field.name: _mapped(getattr(operation, field.name), mapping) for field in fields(operation)}
+    return replace(operation, **changes)
 
 
 def fresh(value: Value, mapping: dict[Value, Value]) -> Value:

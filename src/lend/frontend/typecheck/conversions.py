@@ -237,18 +237,8 @@ class Conversions(Wording):
 
     def cast(self, entity: Number | Scalar, type: ScalarType, span: Span) -> Number | Scalar:
         """An explicit cast, such as `i32(x)`."""
-        if isinstance(entity, Number):
-            if isinstance(entity.value, complex) and type.kind != "complex" and type.kind != "bool":
-                self.refuse(
-                    "L0205",
-                    f"a complex number cannot become {shown(type)}",
-                    span,
-                    "this is complex",
-                    fix="take its `.real` or `.imag`",
-                )
-            return Number(arithmetic.cast(type, entity.value), type)
-        source = entity.value.scalar
-        if source.kind == "complex" and type.kind not in ("complex", "bool"):
+        from_complex = isinstance(entity.value, complex) if isinstance(entity, Number) else entity.value.scalar.kind == "complex"
+        if from_complex and type.kind not in ("complex", "bool"):
             self.refuse(
                 "L0205",
                 f"a complex number cannot become {shown(type)}",
@@ -256,6 +246,8 @@ class Conversions(Wording):
                 "this is complex",
                 fix="take its `.real` or `.imag`",
             )
+        if isinstance(entity, Number):
+            return Number(arithmetic.cast(type, entity.value), type)
         return Scalar(self.cast_value(entity.value, type, span))
 
     def materialise(self, entity: Entity, span: Span, type: ScalarType | None = None) -> Value:

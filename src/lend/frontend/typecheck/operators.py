@@ -295,7 +295,14 @@ class Operators(Branches):
     def compare(self, op: str, a: Number | Scalar, b: Number | Scalar, span: Span) -> Scalar:
         """One comparison of scalars."""
         type = self.join_or_refuse(a, b, span, f"`{op}`")
-        if type.kind == "complex" and op not in ("==", "!="):
+        if op not in ("==", "!="):
+            self.require_order(type, op, span)
+        left, right = self.convert(a, type, span, f"compared by `{op}`"), self.convert(b, type, span, f"compared by `{op}`")
+        return Scalar(self.binary(NAMES[op], left, right, span))
+
+    def require_order(self, type: ScalarType, op: str, span: Span) -> None:
+        """Refuse what compares sizes of complex numbers."""
+        if type.kind == "complex":
             self.refuse(
                 "L0209",
                 f"`{op}` of complex numbers",
@@ -303,8 +310,6 @@ class Operators(Branches):
                 "complex numbers have no order",
                 fix="compare `abs(...)`, `.real` or `.imag`",
             )
-        left, right = self.convert(a, type, span, f"compared by `{op}`"), self.convert(b, type, span, f"compared by `{op}`")
-        return Scalar(self.binary(NAMES[op], left, right, span))
 
     def compare_objects(self, op: str, left: Entity, right: Entity, span: Span) -> Number:
         """`==` of compile-time objects: strings, types, None."""
@@ -347,18 +352,12 @@ class Operators(Branches):
                 result = self.tuple_extremum(op, result, item, span)
                 continue
             a, b = self.number(result, span, f"an argument of `{op}`"), self.number(item, span, f"an argument of `{op}`")
-            if isinstance(a, Number) and isinstance(b, Number) and a.type is None and b.type is None:
+            ordered = not any(isinstance(n, Number) and isinstance(n.value, complex) for n in (a, b))
+            if isinstance(a, Number) and isinstance(b, Number) and a.type is None and b.type is None and ordered:
                 result = Number((min if op == "min" else max)(a.value, b.value), None)
                 continue
             type = self.join_or_refuse(a, b, span, f"`{op}`")
-            if type.kind == "complex":
-                self.refuse(
-                    "L0209",
-                    f"`{op}` of complex numbers",
-                    span,
-                    "complex numbers have no order",
-                    fix="compare `abs(...)`, `.real` or `.imag`",
-                )
+            self.require_order(type, op, span)
             left, right = self.convert(a, type, span, f"in `{op}`"), self.convert(b, type, span, f"in `{op}`")
             result = Scalar(self.binary(op, left, right, span))
         return result
