@@ -35,7 +35,7 @@ def _access(model: Model, access: Access, known: dict[Access, BoundsFinding]) ->
         if view in known and known[view].decision.kind != "never":
             return BoundsFinding(access, Decision("may", "the sub-view that it goes through may not lie inside its array"))
     worst: BoundsFinding | None = None
-    assumptions: set[str] = set()
+    assumptions = {name for view in access.through if view in known for name in known[view].decision.assumptions}
     exact = access.scope.exact and is_known(access.scope.facts)
     for dimension in access.bounds:
         bad = both(access.scope.facts, outside(dimension))
@@ -53,7 +53,7 @@ def _access(model: Model, access: Access, known: dict[Access, BoundsFinding]) ->
             )
             worst = BoundsFinding(access, joined, worst.dimension)
     if worst is None:
-        return BoundsFinding(access, Decision("never"))
+        return BoundsFinding(access, Decision("never", assumptions=tuple(sorted(assumptions))))
     return BoundsFinding(access, replace(worst.decision, assumptions=tuple(sorted(assumptions))), worst.dimension)
 
 

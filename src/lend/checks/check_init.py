@@ -203,7 +203,7 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
     shape = model.shapes[root]
     space = model.space
     names = space.element_names(len(shape))
-    inside: Formula = model.context
+    inside: Formula = model.ending
     for name, size in zip(names, shape, strict=True):
         inside = both(inside, both(at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))))
     try:

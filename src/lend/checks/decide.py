@@ -50,7 +50,9 @@ def decide(model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], exa
         found = space.set(tuple_names, bad, "may", copies)
         truncated = space.truncated
         if space.guarded(found.is_empty):
-            return Decision("never", assumptions=_needed(model, bad, tuple_names, copies, assumptions))
+            sizes = {n for n in assumptions if space.names.launch.get(n) in model.kernel.dims}
+            rests = tuple(sorted(sizes | set(model.evaluator.rests_on(closure, bad))))
+            return Decision("never", assumptions=_needed(model, bad, tuple_names, copies, rests))
         if not exact or truncated:
             return Decision("may", "it depends on values that are known at run time only", assumptions=assumptions)
         launch = [space.names.definitions[n] for n in closure if n in space.names.launch]

@@ -26,10 +26,10 @@ class Aliases:
         changed = True
         refuted: set[frozenset[Value]] = set()
         while changed:
-            before = dict(self.roots), set(self.disjoint), set(refuted)
+            before = dict(self.roots), set(refuted)
+            self.disjoint = set()  # found anew: what was disjoint in an earlier round may not be
             self._region(kernel.body, refuted)
-            self.disjoint -= refuted
-            changed = (self.roots, self.disjoint, refuted) != before
+            changed = (self.roots, refuted) != before
 
     def overlap(self, a: Value, b: Value) -> bool:
         """Whether two array values may share memory."""

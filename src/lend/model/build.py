@@ -120,7 +120,8 @@ class Model:
     space: Space
     evaluator: Evaluator
     aliases: Aliases
-    context: Formula = TRUE
+    context: Formula = TRUE  # what holds when the kernel starts
+    ending: Formula = TRUE  # what holds when it ends without a fault
     regions: list[RegionModel] = field(default_factory=list[RegionModel])
     accesses: list[Access] = field(default_factory=list[Access])
     divisions: list[Division] = field(default_factory=list[Division])
@@ -164,10 +165,12 @@ class Builder(Evaluator):
                 kind, bound = parameter.index
                 self.index_bounds[parameter.value] = (kind, bound)
         self.take_contracts()
+        self.declare_arrays()
+        self.model.context = self.scope.facts  # what holds later on does not hold yet where a version of a region is chosen
         for operation in self.kernel.body.operations[:]:
             self.declare_arrays()
             self.visit(operation)
-        self.model.context = self.scope.facts
+        self.model.ending = self.scope.facts
         self.declare_arrays()
         for parameter in self.kernel.parameters:
             if isinstance(parameter.value.type, ArrayType):
@@ -205,6 +208,14 @@ class Builder(Evaluator):
                 fact = either(fact, at_least(Linear.constant(0), size))
             self.scope = self.scope.given(fact)
 
+    def tested(self, operation: typed.Require) -> None:
+        """What is known of an array's elements from here on: the loads before this are of other arrays."""
+        if operation.facts is not None:
+            array, kind, bound = operation.facts
+            view = self.view_of(array)
+            self.index_bounds[view.root] = (kind, bound)
+            self.validated(view.root, view.shape)
+
     def take_contracts(self) -> None:
         """The contracts are facts, in unbounded integers."""
         self.ideal = True
@@ -217,8 +228,18 @@ class Builder(Evaluator):
     # ------------------------------------------------------------------------------------------------------------- facts
 
     def known(self, formula: Formula) -> bool:
-        """Whether the facts here imply a formula."""
-        return self.space.empty([both(self.scope.facts, negate(formula))], [])
+        """Whether the facts here imply a formula. What that rests on is in `relied` until the next question."""
+        shown = self.space.empty([both(self.scope.facts, negate(formula))], [])
+        self.relied = ()
+        if shown:
+            self.asked = True
+            closure = self.space.closure({*names_of(self.scope.facts), *names_of(formula)})
+            self.relied = self.rests_on(closure, (self.scope.facts, formula))
+        return shown
+
+    def facts(self) -> Formula:
+        """What holds at this point."""
+        return self.scope.facts
 
     def bounded(self, expression: Linear) -> bool:
         """A free name of great range that no fact mentions stays unbounded: there is no need to ask."""
@@ -271,6 +292,7 @@ class Builder(Evaluator):
                     self.model.private.add(operation.result)
             case typed.Require():
                 self.scope = self.scope.given(self.condition(operation.condition))
+                self.tested(operation)
             case typed.If():
                 self.branch(operation)
             case typed.For():
@@ -402,8 +424,10 @@ class Builder(Evaluator):
             assert found is not None
             trips = found
         low, _ = self.interval(trips)
-        if low >= 0 or self.known(at_least(trips, Linear.constant(0))):
-            return trips
+        if low >= 0:
+            return trips.assuming(self.leans(trips))
+        if self.known(at_least(trips, Linear.constant(0))):
+            return trips.assuming(self.relied)
         positive = at_least(trips, Linear.constant(0))
         return self.piecewise(I128, "count", [(positive, trips), (negate(positive), Linear.constant(0))])
 
@@ -504,8 +528,8 @@ class Builder(Evaluator):
             self.numbers[index] = position
             trips = self.count(lower, upper, step)
         else:
-            self.numbers[index] = Linear.of(
-                self.fresh(index.name or "i", *between(self.interval(lower), self.interval(upper)), free=True)
+            self.numbers[index] = self.bounded_by(
+                self.fresh(index.name or "i", *between(self.interval(lower), self.interval(upper)), free=True), lower, upper
             )
             fact, trips = Unknown(), None
         exact = bool(step) and not operation.stops
@@ -524,7 +548,7 @@ class Builder(Evaluator):
             operation.body.parameters[1:],
             scope,
             m if exact else None,
-            trips,
+            trips if exact else None,
             operation.stops,
         )
         self.in_region = saved_region
@@ -621,7 +645,7 @@ class Builder(Evaluator):
             closed = self.fit(start.add(counter, moves.by[parameter]), parameter.scalar)
             if closed is not None:
                 return closed
-        return self.beyond(parameter, start, moves.sign(parameter))
+        return self.beyond(parameter, start, moves.sign(parameter)).assuming(moves.leans.get(parameter, ()))
 
     def beyond(self, value: Value, start: Linear, sign: int) -> Linear:
         """An opaque integer on one side of where it started (any side if sign is 0)."""
@@ -645,8 +669,8 @@ class Builder(Evaluator):
             elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
                 low, high = self.interval(difference)
-                if difference.value is not None:
-                    moves.by[parameter] = difference.value
+                if not difference.terms:
+                    moves.by[parameter] = difference.offset
                 elif low >= 0 or self.known(at_least(difference, Linear.constant(0))):
                     moves.to[parameter] = 1
                 elif high <= 0 or self.known(at_least(Linear.constant(0), difference)):
@@ -664,12 +688,15 @@ class Builder(Evaluator):
                     kept.sized.add(parameter)
             elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
-                if parameter in moves.by and difference.value == moves.by[parameter]:
+                constant = not difference.terms and set(difference.assumed) <= set(self.number(parameter).assumed)
+                if parameter in moves.by and constant and difference.offset == moves.by[parameter]:
                     kept.by[parameter] = moves.by[parameter]
                     continue
                 sign = moves.sign(parameter)
                 if sign and self.known(at_least(difference.scale(sign), Linear.constant(0))):
                     kept.to[parameter] = sign
+                    if self.relied:
+                        kept.leans[parameter] = self.relied
         return kept
 
     def leave(
@@ -696,7 +723,7 @@ class Builder(Evaluator):
             closed = self.fit(start.add(trips, moves.by[parameter]), result.scalar)
             if closed is not None:
                 return closed
-        return self.beyond(result, start, moves.sign(parameter))
+        return self.beyond(result, start, moves.sign(parameter)).assuming(moves.leans.get(parameter, ()))
 
     # ----------------------------------------------------------------------------------------------------------- regions
 
@@ -729,7 +756,7 @@ class Builder(Evaluator):
                 facts = both(facts, at_least(upper, index.plus(1)) if step > 0 else at_least(index, upper.plus(1)))
             else:  # iterations have different indices, whatever the step is
                 name = self.fresh(parameter.name or "i", *between(self.interval(lower), self.interval(upper)))
-                index = Linear.of(name)
+                index = self.bounded_by(name, lower, upper)
                 facts = both(facts, self.inside_extent(index, lower, upper))
                 exact = False
             threads.append(name)
@@ -762,6 +789,7 @@ class Moves:
 
     by: dict[Value, int] = field(default_factory=dict[Value, int])
     to: dict[Value, int] = field(default_factory=dict[Value, int])
+    leans: dict[Value, tuple[str, ...]] = field(default_factory=dict[Value, tuple[str, ...]])  # what `to` rests on
     same: set[Value] = field(default_factory=set[Value])
     sized: set[Value] = field(default_factory=set[Value])
 

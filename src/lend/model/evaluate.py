@@ -11,7 +11,7 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lend.ir import typed
@@ -25,6 +25,7 @@ from lend.model.linear import (
     Formula,
     Linear,
     Unknown,
+    assumed_of,
     at_least,
     both,
     either,
@@ -37,6 +38,9 @@ from lend.model.linear import (
 
 LARGEST_SIZE = MAX_SIZE
 """No array has a larger dimension: the call sees to it."""
+
+UNBOUNDED = 1 << 200
+"""Integers of contracts have no width."""
 
 Interval = tuple[int, int]
 
@@ -63,8 +67,13 @@ class Evaluator:
         self.conditions: dict[Value, Formula] = {}
         self.fixed = dict(fixed or {})
         self.assumptions: dict[str, Formula] = {}
+        self.leaning: dict[str, tuple[str, ...]] = {}  # names whose range rests on the assumptions of these
+        self.scalars: set[str] = set()  # launch constants that are taken to be of moderate size only where that is said
+        self.relied: tuple[str, ...] = ()  # names whose assumptions the last answer of `known` used
         self.nonlinear: set[str] = set()  # launch constants whose values would make something linear
         self.computed: dict[tuple[str, Linear, Linear, ScalarType], Linear] = {}
+        self.computed_here: dict[tuple[str, Linear, Linear, ScalarType, int], tuple[Formula, Linear]] = {}
+        self.asked = False  # whether what is being computed holds only under the facts here
         self.in_region = False
         self.ideal = False  # contracts: unbounded integers
 
@@ -119,10 +128,35 @@ class Evaluator:
         low, high = max(least, low if low is not None else least), min(most, high if high is not None else most)
         if self.in_region or (low >= -LARGEST_SIZE and high <= LARGEST_SIZE):
             return Linear.of(self.fresh(hint, low, high, free=True, value=value))
-        # Launch constants of 64 bits are taken to be of moderate size, so that sums of them do not wrap.
-        name = self.fresh(hint, max(low, -LARGEST_SIZE), min(high, LARGEST_SIZE), free=True, value=value)
-        self.assumptions[name] = self.names.definitions[name]
-        return Linear.of(name)
+        # Launch constants of 64 bits are of moderate size where sums of them must not wrap: whatever uses that says so.
+        name = self.fresh(hint, low, high, free=True, value=value)
+        self.names.ranges[name] = moderate = max(low, -LARGEST_SIZE), min(high, LARGEST_SIZE)
+        x = Linear.of(name)
+        self.assumptions[name] = both(at_least(x, Linear.constant(moderate[0])), at_least(Linear.constant(moderate[1]), x))
+        self.leaning[name] = (name,)
+        self.scalars.add(name)
+        return x
+
+    def rests_on(self, names: Iterable[str], formulas: Iterable[Formula]) -> tuple[str, ...]:
+        """The names on whose assumptions it rests that formulas (and the definitions of `names`, which they mention) are true."""
+        found = {n for formula in formulas for n in assumed_of(formula)}
+        for name in names:
+            found.update(assumed_of(self.names.definitions[name]))
+            if name not in self.scalars:  # the definitions of those are no narrower than their types
+                found.update(self.leaning.get(name, ()))
+        return tuple(sorted(found))
+
+    def leans(self, *expressions: Linear) -> tuple[str, ...]:
+        """The names on whose assumptions the expressions' intervals rest."""
+        found = {n for e in expressions for n in e.assumed}
+        return tuple(sorted(found.union(*(self.leaning.get(n, ()) for e in expressions for n, _ in e.terms))))
+
+    def bounded_by(self, name: str, *expressions: Linear) -> Linear:
+        """A new name whose range comes from the intervals of expressions."""
+        leans = self.leans(*expressions)
+        if leans:
+            self.leaning[name] = leans
+        return Linear.of(name).assuming(leans)
 
     # ------------------------------------------------------------------------------------------------------------ values
 
@@ -155,16 +189,24 @@ class Evaluator:
             return expression
         low, high = self.interval(expression)
         least, most = self.type_range(type)
-        if least <= low and high <= most:
+        leans = self.leans(expression)
+        inside = least <= low and high <= most
+        if inside and not leans:
             return expression
         formula = both(at_least(expression, Linear.constant(least)), at_least(Linear.constant(most), expression))
-        if any(name not in self.names.launch for name in expression.names()):
-            return expression if self.bounded(expression) and self.known(formula) else None
+        varies = any(name not in self.names.launch for name in expression.names())
+        if (varies or leans) and self.bounded(expression) and self.known(formula):
+            return expression.assuming(self.relied)
+        if inside:
+            return expression.assuming(leans)
+        if varies:
+            return None
         name = Linear.of(self.fresh("fit", max(least, low), min(most, high)))
         # The assumption is attached to a name of its own: whoever uses the value depends on it.
         (fresh,) = name.names()
         self.define(fresh, equal(name, expression))
         self.assumptions[fresh] = formula
+        self.leaning[fresh] = tuple(sorted({fresh, *self.leans(expression)}))
         return name
 
     def bounded(self, expression: Linear) -> bool:
@@ -192,7 +234,7 @@ class Evaluator:
         self.define(name, formula)
         if self.in_region and mentioned & self.names.opaque:
             self.names.opaque.add(name)
-        return result
+        return self.bounded_by(name, *(e for _, e in cases))
 
     # -------------------------------------------------------------------------------------------------------- operations
 
@@ -280,14 +322,29 @@ class Evaluator:
     def arithmetic(self, operation: typed.Binary, a: Linear, b: Linear) -> Linear | None:
         """The exact result as a linear expression, or None. The same operation on the same operands has the same result."""
         key = (operation.operator, a, b, operation.result.scalar)
-        if self.ideal or key not in self.computed:
+        if self.ideal:
             result = self.compute(operation, a, b)
-            if self.ideal:
-                return result
-            if result is None:
-                result = self.opaque(operation.result.scalar, operation.result.name or "v", operation.result)
+            return Linear.of(self.fresh("ideal", -UNBOUNDED, UNBOUNDED, free=True)) if result is None else result
+        if key in self.computed:
+            return self.computed[key]
+        facts = self.facts()
+        here = (*key, id(facts))
+        if here in self.computed_here:
+            return self.computed_here[here][1]
+        before, self.asked = self.asked, False
+        result = self.compute(operation, a, b)
+        if result is None:
+            result = self.opaque(operation.result.scalar, operation.result.name or "v", operation.result)
+        if self.asked:  # elsewhere the same operation may wrap
+            self.computed_here[here] = facts, result
+        else:
             self.computed[key] = result
-        return self.computed[key]
+        self.asked = before
+        return result
+
+    def facts(self) -> Formula:
+        """What holds at this point (`build.py` knows)."""
+        return TRUE
 
     def compute(self, operation: typed.Binary, a: Linear, b: Linear) -> Linear | None:
         """See `arithmetic`."""
@@ -329,7 +386,7 @@ class Evaluator:
         least, most = self.type_range(type)
         if min(corners) < least or max(corners) > most:
             return None
-        return Linear.of(self.fresh("product", min(corners), max(corners), free=True))
+        return self.bounded_by(self.fresh("product", min(corners), max(corners), free=True), a, b)
 
     def quotient(self, a: Linear, b: Linear, type: ScalarType) -> Linear | None:
         """`a // b`, floored, by a number other than 0; by a symbol where a is near to [0, b)."""
@@ -339,7 +396,8 @@ class Evaluator:
             if near is None:
                 self.nonlinear.update(n for n in b.names() if n in self.names.launch)
                 return None
-            return self.piecewise(type, "quotient", [(c, Linear.constant(k)) for c, k in near])
+            relied = self.relied
+            return self.piecewise(type, "quotient", [(c, Linear.constant(k)) for c, k in near]).assuming(relied)
         if divisor == 0:
             return None
         if divisor < 0:
@@ -353,7 +411,7 @@ class Evaluator:
         self.define(name, both(at_least(rest, Linear.constant(0)), at_least(Linear.constant(divisor - 1), rest)))
         if set(a.names()) & self.names.opaque:
             self.names.opaque.add(name)
-        return self.fit(q, type)
+        return self.fit(self.bounded_by(name, a), type)
 
     def remainder(self, a: Linear, b: Linear, type: ScalarType) -> Linear | None:
         """`a % b`, of the sign of b."""
@@ -363,7 +421,8 @@ class Evaluator:
             return a.sub(q.scale(divisor)) if q is not None else None
         near = self.near(a, b)
         if near is not None:
-            return self.piecewise(type, "rest", [(c, a.sub(b.scale(k))) for c, k in near])
+            relied = self.relied
+            return self.piecewise(type, "rest", [(c, a.sub(b.scale(k))) for c, k in near]).assuming(relied)
         low, high = self.interval(b)
         if low >= 0:
             self.nonlinear.update(n for n in b.names() if n in self.names.launch)
@@ -376,7 +435,7 @@ class Evaluator:
                     both(equal(b, Linear.constant(0)), equal(Linear.of(name), Linear.constant(0))),
                 ),
             )
-            return Linear.of(name)
+            return self.bounded_by(name, b)
         return None
 
     def near(self, a: Linear, b: Linear) -> list[tuple[Formula, int]] | None:
@@ -408,7 +467,7 @@ class Evaluator:
                 return Linear.of(self.fresh("mask", 0, m, free=True))
         lows = [i for i in (self.interval(a), self.interval(b)) if i[0] >= 0]
         if lows:
-            return Linear.of(self.fresh("mask", 0, min(i[1] for i in lows), free=True))
+            return self.bounded_by(self.fresh("mask", 0, min(i[1] for i in lows), free=True), a, b)
         return None
 
     def unary(self, operation: typed.Unary) -> None:

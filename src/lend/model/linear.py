@@ -1,7 +1,8 @@
 """Linear expressions over named integers, and conditions made of them.
 
 Does: arithmetic on `Linear`, negation and texts of `Formula` for the integer set library.  Does not: decide anything.
-Invariants: coefficients are never 0; formulas know where something is unknown, and say so in the direction asked for.
+Invariants: coefficients are never 0; formulas know where something is unknown, and say so in the direction asked for; what an
+expression assumes stays with it when names cancel out (`k + 1 > k` holds only where k + 1 does not wrap).
 
 Example: `Linear.of("i").add(Linear.constant(1))` prints `i + 1`.
 """
@@ -17,10 +18,11 @@ Direction = Literal["may", "must"]
 
 @dataclass(frozen=True)
 class Linear:
-    """`offset + Σ coefficient · name`."""
+    """`offset + Σ coefficient · name`. `assumed`: names on whose assumptions it rests that this is the value."""
 
     terms: tuple[tuple[str, int], ...]
     offset: int
+    assumed: tuple[str, ...] = ()
 
     @staticmethod
     def of(name: str) -> Linear:
@@ -34,15 +36,22 @@ class Linear:
 
     @property
     def value(self) -> int | None:
-        """The number, if it is one."""
-        return None if self.terms else self.offset
+        """The number, if it is one whatever is assumed."""
+        return None if self.terms or self.assumed else self.offset
+
+    def assuming(self, names: tuple[str, ...]) -> Linear:
+        """The same, resting on more names' assumptions."""
+        if not set(names) - set(self.assumed):
+            return self
+        return Linear(self.terms, self.offset, tuple(sorted({*self.assumed, *names})))
 
     def add(self, other: Linear, factor: int = 1) -> Linear:
         """`self + factor · other`."""
         terms = dict(self.terms)
         for name, coefficient in other.terms:
             terms[name] = terms.get(name, 0) + factor * coefficient
-        return Linear(tuple(sorted((n, c) for n, c in terms.items() if c)), self.offset + factor * other.offset)
+        made = Linear(tuple(sorted((n, c) for n, c in terms.items() if c)), self.offset + factor * other.offset, self.assumed)
+        return made.assuming(other.assumed)
 
     def sub(self, other: Linear) -> Linear:
         """`self - other`."""
@@ -50,19 +59,20 @@ class Linear:
 
     def scale(self, factor: int) -> Linear:
         """`factor · self`."""
-        return Linear(tuple((n, c * factor) for n, c in self.terms) if factor else (), self.offset * factor)
+        return Linear(tuple((n, c * factor) for n, c in self.terms) if factor else (), self.offset * factor, self.assumed)
 
     def plus(self, number: int) -> Linear:
         """`self + number`."""
-        return Linear(self.terms, self.offset + number)
+        return Linear(self.terms, self.offset + number, self.assumed)
 
     def names(self) -> Iterator[str]:
-        """The names it mentions."""
-        return (name for name, _ in self.terms)
+        """The names it mentions, and those it assumes something of."""
+        yield from (name for name, _ in self.terms)
+        yield from self.assumed
 
     def rename(self, names: Mapping[str, str]) -> Linear:
         """The same with other names."""
-        return Linear(tuple(sorted((names.get(n, n), c) for n, c in self.terms)), self.offset)
+        return Linear(tuple(sorted((names.get(n, n), c) for n, c in self.terms)), self.offset, self.assumed)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """Its value. Raises KeyError for a name without one."""
@@ -215,6 +225,18 @@ def names_of(formula: Formula) -> Iterator[str]:
         case All() | Any_():
             for part in formula.parts:
                 yield from names_of(part)
+        case Unknown():
+            return
+
+
+def assumed_of(formula: Formula) -> Iterator[str]:
+    """The names on whose assumptions a formula's expressions rest."""
+    match formula:
+        case AtLeastZero() | Zero():
+            yield from formula.expression.assumed
+        case All() | Any_():
+            for part in formula.parts:
+                yield from assumed_of(part)
         case Unknown():
             return
 

@@ -179,6 +179,15 @@ def sample_of(found: Any) -> dict[str, int]:
     return values
 
 
+def within(found: Any, low: int, high: int) -> Any:
+    """The set simplified for parameters that are known to lie in a range."""
+    known = isl.Set.universe(found.get_space())
+    for position in range(found.dim(isl.dim_type.param)):
+        known = known.lower_bound_val(isl.dim_type.param, position, isl.Val(str(low), found.get_ctx()))
+        known = known.upper_bound_val(isl.dim_type.param, position, isl.Val(str(high), found.get_ctx()))
+    return found.gist(known)
+
+
 def only_over(found: Any, names: Container[str]) -> Any:
     """The set with all parameters that are not in `names` projected out: as large as it may be."""
     for position in reversed(range(found.dim(isl.dim_type.param))):

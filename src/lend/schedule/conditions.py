@@ -15,8 +15,8 @@ from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language.types import BOOL_, I64, INDEX
 from lend.model.build import Model
-from lend.model.linear import Formula
-from lend.model.sets import Expression, expression_of, only_over, same_parameters
+from lend.model.linear import Formula, names_of, negate
+from lend.model.sets import Expression, expression_of, only_over, same_parameters, within
 
 
 class ConditionWriter:
@@ -33,16 +33,23 @@ class ConditionWriter:
         """A bool: none of the decisions' bad sets holds, and all assumptions do."""
         good: Any = None
         for decision in decisions:
+            if decision.kind != "when":
+                continue
             one = self.visible(decision.bad).complement()
             good = one if good is None else good.intersect(one)
             context = self.visible(decision.context)
             good = good.gist(context) if same_parameters(context, decision.context) else good
         for assumption in assumptions:
-            one = self.visible(self.model.space.set([], [assumption], "may").params().complement()).complement()
+            # A u64 too large for an i64 is negative here: it has to fail, though its definition says that there is no such value.
+            if {*names_of(assumption)} <= self.model.evaluator.scalars:
+                one = self.visible(self.model.space.set([], [assumption], "may").params().complement()).complement()
+            else:
+                one = self.visible(self.model.space.set([], [negate(assumption)], "may").params()).complement()
             good = one if good is None else good.intersect(one)
         if good is None:
             return self.constant(True, BOOL_)
-        return self.bool_of(expression_of(good))
+        expression = expression_of(within(good, -(1 << 63), (1 << 63) - 1))
+        return self.bool_of(expression) if numbers_fit(expression) else self.constant(False, BOOL_)
 
     def visible(self, found: Any) -> Any:
         """The set over launch constants that are visible here: as large as it may be."""
@@ -96,3 +103,11 @@ class ConditionWriter:
         result = Value(type, self.span)
         self.operations.append(typed.Binary(self.span, result, operator, left, right))
         return result
+
+
+def numbers_fit(expression: Expression) -> bool:
+    """Whether all numbers of a condition are i64s."""
+    operator, *operands = expression
+    if operator == "name":
+        return True
+    return -(1 << 63) <= operands[0] < 1 << 63 if operator == "int" else all(map(numbers_fit, operands))
