@@ -122,6 +122,7 @@ class _Writer:
     def write(self) -> EntryCode:
         b, plan = self.b, self.plan
         self._settings()
+        self._watch(plan.watched)
         arguments = self._match()
         for position, (spec, type) in enumerate(zip(self.parameters, plan.types, strict=True)):
             self._bind(spec, type, b.field("ptr", arguments, 8 * position), plan.given[position])
@@ -131,7 +132,7 @@ class _Writer:
             b.put("i64", self.call.sizes[dim], self.call.words, 8 * position)
         guard_computed(b, self.call)
         guard_aliases(b, self.call)
-        self._watch((*plan.watched, *self._contracts()))
+        self._watch(tuple(self._contracts()))
         self._run()
         self._misses()
         self.module.add_function(
