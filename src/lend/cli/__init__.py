@@ -18,6 +18,14 @@ from lend import __version__
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (the process's own if None); the result is the exit status."""
     options = command_line().parse_args(arguments)
+    if options.command == "check":
+        from lend.cli import check
+
+        return check.main(options.file, as_json=options.json, require=options.require, html=options.html)
+    if options.command == "explain":
+        from lend.cli import explain
+
+        return explain.main(options.code)
     from lend.cli import demo  # not for `lend --help`
 
     return demo.main(options.out, quick=options.quick)
@@ -27,7 +35,7 @@ def command_line() -> argparse.ArgumentParser:
     """What `lend` understands."""
     parser = argparse.ArgumentParser(prog="lend", description="Typed Python kernels, compiled, with borrows in their signatures.")
     parser.add_argument("--version", action="version", version=f"lend {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     demo = commands.add_parser(
         "demo",
         help="filter a photograph and heat a plate, compare with NumPy and SciPy, write the pictures",
@@ -36,4 +44,26 @@ def command_line() -> argparse.ArgumentParser:
     )
     demo.add_argument("--out", type=Path, default=Path("lend-demo"), help="folder for the pictures (default: %(default)s)")
     demo.add_argument("--quick", action="store_true", help="time each kernel once, on a small plate")
+    _describe_check(
+        commands.add_parser(
+            "check",
+            help="show what is proved of every kernel of a file",
+            description="Imports a file in a process of its own and shows what is proved of each kernel and what is not, with "
+            "reasons. The exit status is 0 if every kernel is accepted, 1 if one is refused or a requirement is not met, and 2 "
+            "if the file cannot be imported.",
+        )
+    )
+    explain = commands.add_parser(
+        "explain",
+        help="say what an error code stands for, with an example and the ways out",
+        description="Prints the page of an error code; without one, the list of codes.",
+    )
+    explain.add_argument("code", nargs="?", metavar="CODE", help="such as L0301")
     return parser
+
+
+def _describe_check(check: argparse.ArgumentParser) -> None:
+    check.add_argument("file", type=Path, metavar="FILE", help="a Python file")
+    check.add_argument("--json", action="store_true", help="print the report as JSON, for editors (docs/check.md)")
+    check.add_argument("--require", choices=["proved"], help="fail if any access or division keeps a test at run time")
+    check.add_argument("--html", type=Path, metavar="OUT", help="write a page: the source, each access with its verdict")
