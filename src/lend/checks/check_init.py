@@ -115,7 +115,8 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
                 covered = space.set(names, cover, "must", (OTHER,))
                 missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
         if space.guarded(missing.is_empty):
-            return Decision("never")
+            mentioned = space.closure({*names_of(here), *names})
+            return Decision("never", assumptions=model.evaluator.rests_on(mentioned, [here]))
         exact = read.scope.exact and is_known(read.scope.facts) and not set(space.closure(_mentioned(read))) & space.names.opaque
         return Decision(
             "always" if exact and not writes else "may",
@@ -130,11 +131,12 @@ def _before(model: Model, write: Access, read: Access, element: list[Linear]) ->
     """The ways in which a write comes before a read, each as constraints on both: the write's own names end in OTHER."""
     assert write.element is not None
     common: list[str] = []
+    own = len(model.made_at.get(write.root, ()))  # the loops around the array's making give a new one in each iteration
     for depth, (step_w, step_r) in enumerate(zip(write.scope.order, read.scope.order, strict=False)):
         shared = write.scope.order[:depth]
         if step_w == step_r:
             if isinstance(step_w, str):
-                if step_w != THREADS:
+                if step_w != THREADS and depth >= own:
                     yield from _cover(model, write, read, element, common, shared, earlier=step_w)
                 common.append(step_w)
             continue

@@ -129,6 +129,7 @@ class Model:
     loads: dict[str, IndexLoad] = field(default_factory=dict[str, IndexLoad])
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
+    made_at: dict[Value, tuple[int | str, ...]] = field(default_factory=dict[Value, "tuple[int | str, ...]"])  # and where they do
     shapes: dict[Value, tuple[Linear, ...]] = field(default_factory=dict[Value, tuple[Linear, ...]])
 
 
@@ -214,6 +215,7 @@ class Builder(Evaluator):
             array, kind, bound = operation.facts
             view = self.view_of(array)
             self.index_bounds[view.root] = (kind, bound)
+            self.model.shapes[view.root] = view.shape
             self.validated(view.root, view.shape)
 
     def take_contracts(self) -> None:
@@ -288,6 +290,7 @@ class Builder(Evaluator):
             case typed.Local():
                 self.views[operation.result] = whole(operation.result, tuple(map(Linear.constant, operation.sizes)))
                 self.model.unwritten.add(operation.result)
+                self.model.made_at[operation.result] = self.scope.order
                 if self.region is not None:
                     self.model.private.add(operation.result)
             case typed.Require():
@@ -318,7 +321,7 @@ class Builder(Evaluator):
         """What an array value is; one not seen is a root of unknown sizes."""
         found = self.views.get(array)
         if found is None:
-            shape = tuple(Linear.of(self.fresh("size", 0, LARGEST_SIZE)) for _ in range(array.array.dimensions))
+            shape = tuple(Linear.of(self.fresh("size", 0, LARGEST_SIZE, free=True)) for _ in range(array.array.dimensions))
             found = whole(array, shape)
             self.views[array] = found
         return found
@@ -379,6 +382,7 @@ class Builder(Evaluator):
             self.scope = self.scope.given(at_least(size, Linear.constant(0)))
         if isinstance(operation, typed.Allocate) and not operation.zeroed:
             self.model.unwritten.add(operation.result)
+            self.model.made_at[operation.result] = self.scope.order
         self.views[operation.result] = whole(operation.result, shape)
 
     def view(self, operation: typed.View) -> None:
@@ -455,10 +459,11 @@ class Builder(Evaluator):
         if all(view == views[0] for view in views):
             self.views[result] = views[0]
             return
-        shapes = {view.shape for view in views}
-        shape = (
-            views[0].shape if len(shapes) == 1 else tuple(Linear.of(self.fresh("size", 0, LARGEST_SIZE)) for _ in views[0].shape)
-        )
+        # Where a check fails in a region the view is empty, whatever shape it should have had.
+        if len({view.shape for view in views}) == 1 and not any(view.through for view in views):
+            shape = views[0].shape
+        else:
+            shape = tuple(Linear.of(self.fresh("size", 0, LARGEST_SIZE, free=True)) for _ in views[0].shape)
         self.views[result] = whole(result, shape)
 
     def branch(self, operation: typed.If) -> None:
@@ -664,7 +669,7 @@ class Builder(Evaluator):
             if isinstance(parameter.type, ArrayType):
                 if following is parameter:
                     moves.same.add(parameter)
-                else:
+                elif self.region is None:  # in a region, a view whose check fails is empty
                     moves.sized.add(parameter)
             elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
@@ -710,6 +715,8 @@ class Builder(Evaluator):
                     self.views[result] = view
                 elif parameter in moves.sized:
                     self.views[result] = whole(result, view.shape)
+                else:
+                    self.views.pop(result, None)  # of an earlier visit
             elif result in self.relevant and result.type.is_integer:
                 self.numbers[result] = self.after(result, parameter, self.number(init), moves, trips)
             elif result.type.kind == "bool":
