@@ -46,7 +46,7 @@ from lend.language.borrows import (
     u64,
 )
 from lend.language.dims import Dim
-from lend.language.intrinsics import cdiv, empty, function, grid, local, static_range, unchecked, zeros
+from lend.language.intrinsics import as_unique, cdiv, empty, function, grid, local, static_range, unchecked, zeros
 from lend.language.structs import struct
 from lend.runtime.settings import config
 
@@ -93,6 +93,7 @@ __all__ = [
     "U",
     "Unique",
     "__version__",
+    "as_unique",
     "bf16",
     "bool_",
     "cdiv",

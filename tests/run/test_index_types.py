@@ -484,3 +484,121 @@ def test_large_offsets(threads):
         bad[k] = bad[k + 1] + 1
         with pytest.raises(lend.BoundsError, match=r"of offsets that never decrease|of offsets in"):
             row_lengths(bad, y, values)
+
+
+# ------------------------------------------------------------------------------------------------------ computed indices
+
+
+@lend.kernel
+def scatter_shifted(x: Ref[f64, N], y: Mut[f64, N], by: i64):
+    """y[(i + by) % N] = x[i]."""
+    places = lend.empty(i64, N)
+    for i in lend.grid(N):
+        places[i] = (i + by) % N
+    p = lend.as_unique(places, N)
+    for i in lend.grid(N):
+        y[p[i]] = x[i]
+
+
+@lend.kernel
+def counting_sort(keys: Ref[u8, N], order: Out[i64, N]):
+    """The stable order of the keys."""
+    starts = lend.zeros(i64, 257)
+    for i in range(N):
+        starts[i64(keys[i]) + 1] += 1
+    for k in range(256):
+        starts[k + 1] += starts[k]
+    places = lend.zeros(i32, N)
+    for i in range(N):
+        place = starts[keys[i]]
+        starts[keys[i]] = place + 1
+        places[i] = i32(place)
+    p = lend.as_unique(places, N)
+    for i in lend.grid(N):
+        order[p[i]] = i
+
+
+@lend.kernel
+def inverse_of(q: Ref[i32, M], y: Mut[i64, N]):
+    p = lend.as_unique(q, N)
+    for i in lend.grid(M):
+        y[p[i]] = i
+
+
+@lend.kernel
+def inverse_below(q: Ref[i64, M], y: Mut[i64, N], bound: i64) -> i64:
+    total = 0
+    for _ in range(3):
+        p = lend.as_unique(q, bound)
+        total += len(p)
+    return total
+
+
+def test_computed_permutation(target):
+    def arguments(rng, n):
+        return rng.random(n), np.zeros(n), 3
+
+    def reference(x, y, by):
+        y[:] = np.roll(x, by)
+
+    check(scatter_shifted, reference, arguments, target=target)
+
+
+def test_computed_order(target):
+    def arguments(rng, n):
+        return rng.integers(0, 256, n).astype(np.uint8), np.zeros(n, np.int64)
+
+    def reference(keys, order):
+        order[:] = np.argsort(keys, kind="stable")
+
+    check(counting_sort, reference, arguments, target=target, layouts=("C", "strided"))
+
+
+def test_computed_indices_are_proved_distinct():
+    for kernel in (scatter_shifted, counting_sort, inverse_of):
+        assert {proof.verdict for proof in kernel.proofs()} <= {"proved", "launch", "checked"}
+
+
+@pytest.mark.parametrize("layout", ["C", "strided", "reversed", "unaligned"])
+@pytest.mark.parametrize(
+    ("values", "error", "said"),
+    [
+        ([2, 0, 0, 1], lend.BorrowError, "lend.as_unique needs indices that differ, but q[1] and q[2] are equal"),
+        ([3, 0, 1, 3], lend.BorrowError, "lend.as_unique needs indices that differ, but q[0] and q[3] are equal"),
+        ([2, 0, 6, 9], lend.BoundsError, "lend.as_unique needs indices below N, but q[2] is 6"),
+        ([2, 2, -1, 9], lend.BoundsError, "lend.as_unique needs indices below N, but q[2] is -1"),
+    ],
+)
+def test_computed_indices_that_are_not_distinct(values, error, said, layout):
+    q, y = place(np.array(values, np.int32), layout).view, np.zeros(6, np.int64)
+    for run in (inverse_of, inverse_of.py):
+        with pytest.raises(error) as caught:
+            run(q, y)
+        assert type(caught.value) is error
+        assert str(caught.value).startswith(f"inverse_of: {said}\n  --> {__file__}:") and "p = lend.as_unique" in str(caught.value)
+        assert not y.any()
+
+
+def test_computed_indices_below_nothing():
+    nothing, y = np.zeros(0, np.int64), np.zeros(3, np.int64)
+    for bound in (0, -5, 3, 1 << 62):
+        if bound < 1 << 62:
+            assert inverse_below(nothing, y, bound) == inverse_below.py(nothing, y, bound) == 0
+    for bound in (0, -5):
+        with pytest.raises(lend.BoundsError, match=r"lend.as_unique needs indices below bound, but q\[0\] is 0"):
+            inverse_below(np.zeros(2, np.int64), y, bound)
+    assert inverse_below(np.array([4, 2]), y, 5) == 6
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_computed_indices(threads):
+    lend.config.threads = threads
+    p = np.random.default_rng(4).permutation(LARGE).astype(np.int32)
+    y = np.zeros(LARGE, np.int64)
+    inverse_of(p, y)
+    assert (y[p] == np.arange(LARGE)).all()
+    for first, second in ((0, LARGE - 1), (511, 512), (4095, 4096)):
+        q = p.copy()
+        q[second] = q[first]
+        with pytest.raises(lend.BorrowError, match=rf"q\[{first}\] and q\[{second}\] are equal"):
+            inverse_of(q, y)

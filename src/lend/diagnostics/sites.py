@@ -19,9 +19,12 @@ SiteKind = Literal[
     "exponent",  # a negative exponent of an integer power (index = the exponent)
     "step",  # a zero step of a range or a grid
     "contract",  # a kernel called by this one refuses: `text` is the condition as written
+    "race",  # iterations of a parallel loop are not independent in this run: `text` says when they are
     "shape",  # sizes that must agree do not: `text` says which; index and size are the two values
     "view",  # a reshape of an array whose elements do not lie in order: `array`
     "extent",  # a negative size of a temporary (index = the size)
+    "index",  # an element that is no index: `array`, `text` is the bound as written; index is its place, size the element
+    "unique",  # two equal elements of `array` where indices must differ: index and size are their places
     "memory",  # no memory for a temporary (size = the bytes asked for)
 ]
 

@@ -253,7 +253,11 @@ class _Printer:
             case typed.Local():
                 return f"local {', '.join(map(str, operation.sizes))}"
             case typed.Require():
-                return f"require {self.uses(operation.operands)}{self.site(operation.site)}"
+                said = ""
+                if operation.facts is not None:
+                    array, kind, bound = operation.facts
+                    said = f": {self.use(array)} is {kind} {self.use(bound)}"
+                return f"require {self.uses(operation.operands)}{self.site(operation.site)}{said}"
             case _:
                 raise InternalError(f"no text for {type(operation).__name__}", operation.span)
 
@@ -301,5 +305,6 @@ class _Printer:
         parameters = list(map(self.define, operation.body.parameters))
         indices, values = parameters[: len(operation.box)], parameters[len(operation.box) :]
         reduced = f" reduce ({', '.join(values)}) = {', '.join(inits)}" if values else ""
-        self.line(f"parallel {', '.join(indices)} in {box}{reduced}{self.site(operation.site)} {{", operation.span, indent)
+        known = (" independent" if operation.independent else "") + (" final" if operation.final_writes else "")
+        self.line(f"parallel {', '.join(indices)} in {box}{reduced}{self.site(operation.site)}{known} {{", operation.span, indent)
         self.region(operation.body, indent + INDENT)

@@ -318,13 +318,17 @@ class Local(_OneResult):
 
 @dataclass(frozen=True, eq=False)
 class Require(_NoResult):
-    """Host level: if `condition` is false, the fault `site` ends the kernel. `index` and `size` go into the record."""
+    """Host level: if `condition` is false, the fault `site` ends the kernel. `index` and `size` go into the record.
+
+    `facts`: an array, and what holds of its elements from here on, as in `Parameter.index`; nothing writes the array after this.
+    """
 
     span: Span
     condition: Value
     site: int
     index: Value | None = None
     size: Value | None = None
+    facts: tuple[Value, IndexKind, Value] | None = None
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -441,7 +445,9 @@ class Parallel:
 
     `body` has as parameters one INDEX per extent, then for each reduction its values so far in this iteration (the operator's
     identity at its start); it yields those values at the iteration's end. `results`: per reduction, its values.
-    A zero step is a fault at `site` (None if all steps are non-zero constants).
+    A zero step is a fault at `site` (None if all steps are non-zero constants). `independent`: it is proved, for every run that
+    gets here, that no two iterations touch one element, one of them writing; private arrays and reductions aside.
+    `final_writes`: it is proved that no iteration touches an element again that it has written.
     """
 
     span: Span
@@ -450,6 +456,8 @@ class Parallel:
     reductions: tuple[Reduction, ...]
     body: Region
     site: int | None
+    independent: bool = False
+    final_writes: bool = False
 
     @property
     def operands(self) -> tuple[Value, ...]:

@@ -49,7 +49,20 @@ from lend.ir.typed import Value
 from lend.language.arithmetic import cast
 from lend.language.libm import BINARY, COMPLEX, PREDICATES, TERNARY, UNARY
 from lend.language.signature import ResultLeaf, ResultShape
-from lend.language.types import BOOL_, I64, INDEX, PART, ArrayType, Borrow, ElementType, Layout, ScalarType, StructType, Type
+from lend.language.types import (
+    BOOL_,
+    I64,
+    INDEX,
+    PART,
+    ArrayType,
+    Borrow,
+    ElementType,
+    Layout,
+    ScalarType,
+    StructType,
+    Type,
+    array_type,
+)
 
 INTEGER = frozenset("add sub mul floordiv mod pow shl shr and or xor min max eq ne lt le gt ge".split())  # noqa: SIM905
 OPERATORS: dict[str, frozenset[str]] = {
@@ -137,8 +150,7 @@ class _Verifier:
         element = type.element if isinstance(type, ArrayType) and type.borrow is Borrow.REF else None
         self.require(isinstance(element, ScalarType) and element.is_integer, f"indices in {type}")
         if isinstance(bound, Value):
-            self.use([bound])
-            self.require(bound.type is INDEX, f"indices below a {bound.type}")
+            self.index(bound)
 
     # ------------------------------------------------------------------------------------------------- basics
 
@@ -233,6 +245,10 @@ class _Verifier:
                 self.condition(operation.condition)
                 self.site(operation.site, None)
                 self.index(*operation.operands[1:])
+                if operation.facts is not None:
+                    array, kind, bound = operation.facts
+                    self.use([array])
+                    self.index_facts(array_type(array.array.element, 1, Borrow.REF, Layout.C), kind, bound)
             case _:
                 self.control(operation)
         self.span = operation.span

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, overload
 
 from lend.diagnostics.errors import LendError
-from lend.language.borrows import Mut
+from lend.language.borrows import Mut, Ref
 from lend.language.dims import Dim
 
 E = TypeVar("E")
@@ -72,6 +72,14 @@ def empty(element: type[E], *sizes: Bound) -> Mut[E, *tuple[Any, ...]]:
 def zeros(element: type[E], *sizes: Bound) -> Mut[E, *tuple[Any, ...]]:
     """A temporary array of zeros at host level. May be returned."""
     _only_in_kernels("zeros")
+
+
+def as_unique(indices: Ref[int, *tuple[Any, ...]], bound: Bound) -> Ref[int, *tuple[Any, ...]]:
+    """The elements of a row of integers as a `Ref` of `Unique[bound]`, at host level: indices that the kernel has computed.
+
+    They are copied, and tested in parallel: BoundsError if one does not lie in 0..bound-1, BorrowError if two are equal.
+    """
+    _only_in_kernels("as_unique")
 
 
 def unchecked(reason: str) -> AbstractContextManager[None]:

@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from lend.language.abi import MAX_SIZE
+from lend.language.borrows import Ref, T, comptime, i64, u64
+from lend.language.dims import N
+from lend.language.intrinsics import cdiv, empty, grid, zeros
+
 LN2 = math.log(2.0)  # a number here: in a kernel the call would give f64, whatever it meets
 LOG2_E = 1.0 / LN2
+PARTS = 8
+BLOCK = 512
 
 
 def degrees(x: Any) -> Any:
@@ -101,6 +108,54 @@ def isqrt(n: Any) -> Any:
         x = y
         y = (x + n // x) >> 1
     return x
+
+
+def distinct(x: Ref[T, N], bound: i64, element: comptime[type[int]]) -> Any:
+    """A copy of x; the first place of an element outside 0..bound-1, and that element; the first two places of equal elements.
+
+    A place that is N: there is none. Parts of x, as many as `PARTS`, have a row of bits each, one for each possible value.
+    """
+    own = empty(element, N)
+    for i in grid(N):
+        own[i] = x[i]
+    bound = max(0, min(bound, MAX_SIZE))
+    seen = zeros(u64, PARTS, bound // 64 + 1)
+    outside = empty(i64, PARTS)
+    for part in grid(PARTS):
+        wrong = N
+        for block in range(part, cdiv(N, BLOCK), PARTS):
+            for k in range(block * BLOCK, min(block * BLOCK + BLOCK, N)):
+                value = i64(x[k])
+                if 0 <= value < bound:
+                    seen[part, value // 64] |= u64(1) << u64(value % 64)
+                else:
+                    wrong = min(wrong, k)
+        outside[part] = wrong
+    wrong = N
+    for part in range(PARTS):
+        wrong = min(wrong, outside[part])
+    bits = 0
+    for word in grid(seen.shape[1]):
+        union = u64(0)
+        for part in range(PARTS):
+            union |= seen[part, word]
+        bits += i64(int.bit_count(union))
+    first, second = N, N
+    if wrong == N and bits < N:  # two are equal: which?
+        places = zeros(i64, bound)
+        for k in range(N):
+            value = i64(x[k])
+            if 0 <= value < bound:
+                if places[value] != 0:
+                    first = places[value] - 1
+                    second = k
+                    break
+                places[value] = k + 1
+    found = zeros(i64, 4)  # not for proofs: what is read from an array has no history
+    found[0], found[2], found[3] = wrong, first, second
+    if 0 <= wrong < N:
+        found[1] = i64(x[wrong])
+    return own, found[0], found[1], found[2], found[3]
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -49,6 +49,8 @@ def _asked(operation: Operation) -> Iterator[Value]:
             yield from operation.sizes
         case typed.Require():
             yield operation.condition
+            if operation.facts is not None:
+                yield operation.facts[2]
         case typed.Binary() if operation.site is not None:
             yield operation.right
         case typed.For():

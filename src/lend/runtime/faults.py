@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from lend.diagnostics.errors import (
     ArithmeticFault,
+    BorrowError,
     BoundsError,
     ContractError,
     DeviceMemoryError,
@@ -78,9 +79,14 @@ def fault_error(kernel: str, fault: Fault) -> LendError:
             error = BoundsError(message)
             error.array = site.array or ""
             error.dimension, error.index, error.size = fault.dimension, fault.value, fault.size
+        case "index":
+            error = BoundsError(message)
+            error.array, error.dimension, error.index = site.array or "", 0, fault.size
+        case "unique":
+            error = BorrowError(message)
         case "division" | "shift" | "exponent" | "step":
             error = ArithmeticFault(message)
-        case "contract":
+        case "contract" | "race":
             error = ContractError(message)
         case "memory":
             error = DeviceMemoryError(message)
@@ -109,10 +115,17 @@ def _sentence(fault: Fault) -> str:
             return "a range with step zero"
         case "contract":
             return f"the contract {site.text or ''} of a kernel called here is false".replace("  ", " ")
+        case "race":
+            return site.text or "iterations of this loop race"
         case "shape":
             return f"{site.text or 'two sizes must agree'}: {fault.value} is not {fault.size}"
         case "view":
             return f"{array} cannot be reshaped in place, because its elements do not lie in order in memory"
+        case "index":
+            return f"lend.as_unique needs indices below {site.text or 'its bound'}, but {array}[{fault.value}] is {fault.size}"
+        case "unique":
+            places = f"{array}[{fault.value}] and {array}[{fault.size}]"
+            return f"lend.as_unique needs indices that differ, but {places} are equal"
         case "extent":
             return f"a temporary array of negative size ({fault.value})"
         case "memory":

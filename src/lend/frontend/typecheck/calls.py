@@ -192,6 +192,9 @@ class Calls(Inlining):
             name: str = target.__name__
             self.no_keywords(keywords, f"lend.{name}", span)
             return self.allocate(name, arguments, span)
+        if target is intrinsics.as_unique:
+            self.no_keywords(keywords, "lend.as_unique", span)
+            return self.as_unique(arguments, span)
         if target is intrinsics.unchecked:
             self.refuse(
                 "L0225",
@@ -204,6 +207,10 @@ class Calls(Inlining):
             if target is getattr(intrinsics, name):
                 self.refuse("L0225", f"`lend.{name}` is a loop", span, "not in a `for` here", fix=f"write `{usage}`")
         return None
+
+    def as_unique(self, arguments: list[Entity], span: Span) -> Entity:
+        """`lend.as_unique(...)` (defined in `computed_indices.py`)."""
+        raise NotImplementedError
 
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
         """Call another kernel at host level (defined in `kernel_calls.py`)."""

@@ -16,6 +16,7 @@ from lend.diagnostics.spans import Span
 from lend.frontend.capture import Captured
 from lend.frontend.contracts import is_contract, without_contracts
 from lend.frontend.typecheck.assigned import assigned_names
+from lend.frontend.typecheck.computed_indices import ComputedIndices
 from lend.frontend.typecheck.emitter import Dependency, Refused, Unit, region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -31,7 +32,6 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.kernel_calls import KernelCalls
 from lend.frontend.typecheck.prune import prune
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Parameter, Value
@@ -88,7 +88,7 @@ def typecheck(
     return Checked(None if ordered else kernel, ordered, tuple(unit.dependencies), unit.deferred)
 
 
-class KernelChecker(KernelCalls):
+class KernelChecker(ComputedIndices):
     """Typing of one kernel."""
 
     def __init__(
