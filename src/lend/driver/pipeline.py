@@ -80,7 +80,7 @@ def typecheck(c: Compilation) -> None:
 
 
 def _specialised(c: Compilation) -> list[str]:
-    """What a type error depends on beside the source, in words."""
+    """What an error of a call depends on beside the source, in words."""
     values = [f"`{name}` is `{value}`" for name, value in c.choices().items()]
     return [f"in this call {', '.join(values)}"] if values else []
 
@@ -92,7 +92,7 @@ def check(c: Compilation) -> None:
     c.judgement = judge(c.kernel)
     refused, values = refusals(c.kernel, c.judgement, c.require)
     if refused:
-        raise CompileError(refused, c.judgement.proofs)
+        raise CompileError([replace(d, notes=(*d.notes, *_specialised(c))) for d in refused], c.judgement.proofs)
     if values:
         c.launch_proofs = LaunchProofs(c.kernel, values)
 
@@ -112,7 +112,7 @@ def schedule(c: Compilation) -> None:
     from lend.schedule.versions import schedule
 
     assert c.judgement is not None
-    c.scheduled = schedule(c.kernel, c.judgement)
+    c.scheduled = schedule(c.kernel, c.judgement, judged_again=c.launch_proofs is not None)
 
 
 def plan(c: Compilation) -> None:

@@ -9,7 +9,7 @@ no script, nothing loaded from elsewhere.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
@@ -128,23 +128,38 @@ def _listing(report: Report, source: str) -> str:
         mine = [proof for proof in entry["proofs"] if proof["file"] == report["file"]]
         for line, proofs in _by_line(mine).items():
             notes[line] += _notes(proofs, label)
-        for diagnostic in entry["diagnostics"]:
+        for diagnostic in reversed(entry["diagnostics"]):
             if diagnostic["file"] == report["file"]:
                 notes[diagnostic["line"]].insert(0, _refusal(diagnostic))
         for proof in mine:
             by_place[proof["line"], proof["column"] - 1, proof["end_line"], proof["end_column"] - 1].append(proof)
-    for (line, start, end_line, end), proofs in by_place.items():
+    for (line, start, end), proofs in _on_lines(by_place, lines).items():
         worst = min((proof["verdict"] for proof in proofs), key=_RANK.__getitem__)
         words = "\n".join(dict.fromkeys(_words(proof) for proof in sorted(proofs, key=lambda p: _RANK[p["verdict"]])))
+        marks[line].append(_Mark(start, end, worst, words))
+    rows = [_row(number, text, marks[number], notes[number]) for number, text in enumerate(lines, 1)]
+    return f"<div class=scroll><table class=source><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+_Stretch = tuple[int, int, int]  # line, first column, column after the last
+
+
+def _on_lines(
+    by_place: Mapping[tuple[int, int, int, int], list[ProofEntry]], lines: list[str]
+) -> dict[_Stretch, list[ProofEntry]]:
+    """The proofs of each stretch of a line that is to be marked."""
+    found: dict[_Stretch, list[ProofEntry]] = defaultdict(list)
+    for (line, start, end_line, end), proofs in by_place.items():
+        target = _target_end(lines[line - 1], start, proofs)
+        if target is not None:
+            found[line, start, target] += proofs
+            continue
         for number in range(line, min(end_line, len(lines)) + 1):
             text = lines[number - 1]
             first = start if number == line else len(text) - len(text.lstrip())
-            last = _target_end(text, start, proofs) or (end if number == end_line else len(text))
-            marks[number].append(_Mark(first, max(last, first + 1), worst, words))
-            if last != end and number == line and _target_end(text, start, proofs):
-                break
-    rows = [_row(number, text, marks[number], notes[number]) for number, text in enumerate(lines, 1)]
-    return f"<div class=scroll><table class=source><tbody>{''.join(rows)}</tbody></table></div>"
+            last = end if number == end_line else len(text)
+            found[number, first, max(last, first + 1)] += proofs
+    return found
 
 
 def _target_end(text: str, start: int, proofs: Sequence[ProofEntry]) -> int | None:

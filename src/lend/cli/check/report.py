@@ -178,7 +178,7 @@ def _unchecked(kernel: str, block: UncheckedBlock) -> UncheckedEntry:
 
 
 def unmet(entry: KernelEntry) -> int:
-    """How many obligations keep `--require proved` from being met; an open kernel counts as one, a refused one has its own say."""
+    """How many obligations keep `--require proved` from being met; an open kernel counts as one."""
     if entry["status"] == "refused":
         return 0
     return sum(proof["keeps_check"] for proof in entry["proofs"]) + (entry["status"] == "open")
