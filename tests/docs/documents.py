@@ -1,8 +1,8 @@
 """Reads the project's Markdown pages as programs.
 
 A page is one program: its ```python blocks run in order and share their names. A block whose fence says ```python refused must
-raise a `LendError`, and the ```text block after it must hold exactly its message. A block with ```text output after a program holds what
-the program prints.
+raise a `LendError`, and the ```text block after it must hold exactly its message. A block with ```text output after a program
+holds what the program prints.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     shift(image=image, out=np.empty_like(image))
     widths(y, np.empty(y.size - 1))
     reverse(x, np.empty_like(x))
-    multiply(np.zeros(2, np.int64), np.zeros(3, np.int32), y, y, np.zeros(1))
+    multiply(np.zeros(2, np.int64), np.zeros(y.size, np.int32), y, y, np.zeros(1))
     permute(np.arange(y.size), np.zeros(y.size, np.int64), y)
     drift(np.zeros(8, Particle.dtype), 1.0)
     sum_all((y, y), y.copy())
