@@ -7,6 +7,8 @@ Invariants: an access is declared apart from a root only if the root is not in i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from lend.ir.typed import Value
 from lend.lower.builder import ModuleBuilder
 from lend.lower.roots import Roots
@@ -34,6 +36,15 @@ class Aliases:
     def suffix(self, array: Value) -> str:
         """What to append to a load or store through `array`."""
         return self._of(self._roots.get(array, frozenset()))
+
+    def private(self, locals: Iterable[Value]) -> frozenset[int]:
+        """The roots that local arrays are."""
+        return frozenset[int]().union(*(self._roots[local] for local in locals))
+
+    def apart(self, array: Value, roots: frozenset[int]) -> bool:
+        """Whether an array is known to lie in none of `roots`."""
+        mine = self._roots.get(array, frozenset())
+        return bool(mine) and mine.isdisjoint(roots)
 
     def _of(self, roots: frozenset[int]) -> str:
         if not self._scopes or not roots:

@@ -93,12 +93,20 @@ class FunctionBuilder:
         self.append(f"br label %{block}")
         self._closed = True
 
-    def branch(self, condition: str, then: str, orelse: str, weights: tuple[int, int] | None = None) -> None:
-        """Close the block with a conditional jump; `weights` say how likely each side is."""
+    def branch(
+        self, condition: str, then: str, orelse: str, weights: tuple[int, int] | None = None, properties: tuple[str, ...] = ()
+    ) -> None:
+        """Close the block with a conditional jump.
+
+        `weights` say how likely each side is; `properties` are metadata nodes about the loop that the jump closes.
+        """
         suffix = ""
+        if properties:
+            node = self.module.metadata(f"distinct !{{!self, {', '.join(properties)}}}")
+            suffix = f", !llvm.loop {node}"
         if weights is not None:
             node = self.module.metadata(f'!{{!"branch_weights", i32 {weights[0]}, i32 {weights[1]}}}')
-            suffix = f", !prof {node}"
+            suffix += f", !prof {node}"
         self.append(f"br i1 {condition}, label %{then}, label %{orelse}{suffix}")
         self._closed = True
 

@@ -145,8 +145,10 @@ def types_of(values: tuple[Value, ...]) -> list[Type]:
     return [value.type for value in values]
 
 
-def counted_loop(writer: FunctionWriter, begin: str, end: str, body: Callable[[str], None], hint: str = "k") -> None:
-    """`for k in range(begin, end): body(k)`, where begin < end is known (both signed)."""
+def counted_loop(
+    writer: FunctionWriter, begin: str, end: str, body: Callable[[str], None], hint: str = "k", properties: tuple[str, ...] = ()
+) -> None:
+    """`for k in range(begin, end): body(k)`, where begin < end is known (both signed). `properties`: LLVM's, as metadata nodes."""
     builder = writer.builder
     loop, latch, after = (builder.new_block(name) for name in ("loop", "latch", "after"))
     before = builder.block
@@ -159,7 +161,7 @@ def counted_loop(writer: FunctionWriter, begin: str, end: str, body: Callable[[s
     builder.open(latch)
     builder.append(f"{bumped} = add nuw nsw i64 {counter}, 1")  # at most `end`; begin is not negative
     done = builder.emit(f"icmp eq i64 {bumped}, {end}")
-    builder.branch(done, after, loop)
+    builder.branch(done, after, loop, properties=properties)
     builder.open(after)
 
 

@@ -27,6 +27,10 @@ class Facts:
 
     def __init__(self, builder: FunctionBuilder) -> None:
         self._builder = builder
+        self.wanted = True
+        """Whether anything is said at all: without tests there is nothing to drop."""
+        self.suffix = ""
+        """What to append to an assumption, which for LLVM is an access of memory."""
         self.sums: dict[str, tuple[str, str, str]] = {}
         """How sums, differences and products came about: operator and operands."""
         self._sizes: set[str] = set()
@@ -136,5 +140,7 @@ class Facts:
         return None, 0
 
     def _assume(self, comparison: str) -> None:
+        if not self.wanted:
+            return
         self._builder.module.declare("llvm.assume", "declare void @llvm.assume(i1)")
-        self._builder.append(f"call void @llvm.assume(i1 {self._builder.emit(f'icmp {comparison}')})")
+        self._builder.append(f"call void @llvm.assume(i1 {self._builder.emit(f'icmp {comparison}')}){self.suffix}")

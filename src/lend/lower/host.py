@@ -25,7 +25,7 @@ from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
 from lend.lower.indexing import multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
-from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, region_name
+from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name
 from lend.lower.scalars import index_word
 from lend.lower.shapes import Shapes
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
@@ -164,7 +164,7 @@ class HostWriter(FunctionWriter):
             builder.append(f"call void @{fold}(ptr {partials}, i64 {blocks})")
             results += reducer.combine(builder, inits, reducer.load_partial(builder, partials, "0"))
             self._release(partials, blocks)
-        if _can_fault(region.parallel.body):
+        if can_fault(region.parallel.body):
             self._stop_after_fault()
         return results
 
@@ -244,14 +244,6 @@ def _write_allocate(writer: HostWriter, operation: Allocate) -> None:
 
 def _write_local(writer: HostWriter, operation: Local) -> None:
     temporaries.write_host_local(writer, operation, writer.table)
-
-
-def _can_fault(region: Region) -> bool:
-    """Whether an operation in `region` has a site."""
-    return any(
-        getattr(operation, "site", None) is not None or any(_can_fault(inner) for inner in operation.regions)
-        for operation in region.operations
-    )
 
 
 HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {

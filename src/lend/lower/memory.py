@@ -28,7 +28,7 @@ def write_load(writer: FunctionWriter, operation: Load) -> None:
 
     def access() -> str:
         pointer = address(writer, array, indices, operation.path)
-        return writer.scalars.load(type, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
+        return writer.scalars.load(type, pointer, array.alignment(type), writer.access(operation.array))
 
     writer.bind(operation.result, _tested(writer, operation, indices, access, type))
 
@@ -41,7 +41,7 @@ def write_store(writer: FunctionWriter, operation: Store) -> None:
 
     def access() -> str:
         pointer = address(writer, array, indices, operation.path)
-        writer.scalars.store(type, value, pointer, array.alignment(type), writer.aliases.suffix(operation.array))
+        writer.scalars.store(type, value, pointer, array.alignment(type), writer.access(operation.array))
         return ""
 
     _tested(writer, operation, indices, access, type)

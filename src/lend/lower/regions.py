@@ -3,7 +3,9 @@
 Does: write `void @region_k(ptr env, i64 begin, i64 end)`, which runs the iterations at the row-major positions begin to end.
 Does not: launch it (`host.py`).
 Invariants: the innermost loop steps one index by one, so that LLVM can vectorise it; a one-dimensional loop without reductions is
-just that loop. What an iteration does depends on its position only, never on where its chunk begins or ends.
+just that loop. What an iteration does depends on its position only, never on where its chunk begins or ends. Where accesses are
+proved not to depend on each other, the innermost loop says so; private arrays, lanes and fault records are never among them: they
+are not one per iteration.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lend.ir import typed
-from lend.ir.typed import Region, While
+from lend.ir.typed import Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES
 from lend.lower import control, memory, scalars
 from lend.lower.control import counted_loop
@@ -71,12 +73,19 @@ class RegionWriter(FunctionWriter):
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
+        self.facts.wanted = can_fault(self._body)
         self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
         self._base = "0"  # position of an iteration less its innermost counter
         self._inner = "0"  # the innermost counter
         self._indices: list[str] = []
         self._loops: list[str] = []  # open loops over positions
+        self._private = self.aliases.private(_locals(self._body))
+        # LLVM reads "parallel" as "no access depends on another": within an iteration it then moves loads over stores (groups of
+        # interleaved accesses), so that independent iterations are not enough.
+        parallel = region.parallel.independent and region.parallel.final_writes
+        self._group = host.builder.module.metadata("distinct !{}") if parallel else None
+        self.facts.suffix = "" if self._group is None else f", !llvm.access.group {self._group}"
 
     def write(self) -> None:
         """Write the function into the module."""
@@ -159,7 +168,11 @@ class RegionWriter(FunctionWriter):
             if lanes is not None:
                 lanes[0].accumulate(add(self.builder, counter, lanes[1]), yields)
 
-        counted_loop(self, begin, end, iteration)
+        properties: tuple[str, ...] = ()
+        if self._group is not None:
+            parallel = self.builder.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {self._group}}}')
+            properties = (parallel,)
+        counted_loop(self, begin, end, iteration, properties=properties)
 
     def _advance(self, counters: list[str]) -> list[str]:
         """Counters of which the last has moved, carried over where they reach their count, as an odometer does."""
@@ -208,6 +221,13 @@ class RegionWriter(FunctionWriter):
         builder.branch(more, self._loops.pop(), after)
         builder.open(after)
 
+    def access(self, array: Value) -> str:
+        """In a region of independent iterations, accesses of arrays that iterations share are in its access group."""
+        suffix = self.aliases.suffix(array)
+        if self._group is None or not self.aliases.apart(array, self._private):
+            return suffix
+        return f"{suffix}, !llvm.access.group {self._group}"
+
     # ------------------------------------------------------------------------------------------- faults
 
     def record(self, site: int, report: Report) -> None:
@@ -225,6 +245,25 @@ class RegionWriter(FunctionWriter):
 def region_name(region: DeviceRegion) -> str:
     """The function of a region, without `@`."""
     return f"region_{region.number}"
+
+
+def can_fault(region: Region) -> bool:
+    """Whether an operation in `region` has a site."""
+    return any(
+        getattr(operation, "site", None) is not None or any(can_fault(inner) for inner in operation.regions)
+        for operation in region.operations
+    )
+
+
+def _locals(region: Region) -> list[Value]:
+    """The local arrays that are made in `region`."""
+    found: list[Value] = []
+    for operation in region.operations:
+        if isinstance(operation, Local):
+            found.append(operation.result)
+        for inner in operation.regions:
+            found += _locals(inner)
+    return found
 
 
 def _has_while(region: Region) -> bool:

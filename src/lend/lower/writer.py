@@ -129,6 +129,10 @@ class FunctionWriter:
     def leave(self, mark: str | None, yields: list[Lowered]) -> None:
         """After (one run of) them: free what `yields` does not hold."""
 
+    def access(self, array: Value) -> str:
+        """What to append to a load or store through `array`."""
+        return self.aliases.suffix(array)
+
     # ------------------------------------------------------------------------------------------- faults
 
     def record(self, site: int, report: Report) -> None:

@@ -1,7 +1,8 @@
 """What verdicts are worth: checks go where they are proved, and regions have two versions where that depends on the launch.
 
 Does: rewrite the typed tree: proved accesses lose their site; a region whose bounds are a launch condition stands twice, under a
-comparison of sizes and scalars; a race that is a launch condition becomes a requirement before its region.
+comparison of sizes and scalars; a race that is a launch condition becomes a requirement before its region; regions whose
+iterations are proved to be independent are marked.
 Does not: decide anything.
 
 Invariants:
@@ -15,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from lend.checks.check_revisits import writes_are_final
+from lend.checks.check_races import RaceFinding
 from lend.checks.decide import Decision
 from lend.checks.judge import Judgement
 from lend.diagnostics.sites import Site
@@ -26,9 +29,9 @@ from lend.model.linear import Formula
 from lend.schedule.conditions import ConditionWriter
 
 
-def schedule(kernel: typed.Kernel, judgement: Judgement) -> typed.Kernel:
-    """The kernel without the checks that its judgement makes superfluous."""
-    scheduler = Scheduler(kernel, judgement)
+def schedule(kernel: typed.Kernel, judgement: Judgement, judged_again: bool = False) -> typed.Kernel:
+    """The kernel without the checks that its judgement makes superfluous. `judged_again`: before each run, for its values."""
+    scheduler = Scheduler(kernel, judgement, judged_again)
     visible = [*kernel.dims, *(p.value for p in kernel.parameters)]
     body = scheduler.region(kernel.body, visible)
     return replace(kernel, body=body, sites=tuple(scheduler.sites))
@@ -37,7 +40,7 @@ def schedule(kernel: typed.Kernel, judgement: Judgement) -> typed.Kernel:
 class Scheduler:
     """Rewrites one kernel."""
 
-    def __init__(self, kernel: typed.Kernel, judgement: Judgement) -> None:
+    def __init__(self, kernel: typed.Kernel, judgement: Judgement, judged_again: bool) -> None:
         self.kernel = kernel
         self.judgement = judgement
         self.model: Model = judgement.model
@@ -46,9 +49,11 @@ class Scheduler:
         self.conditional: dict[int, list[Decision]] = {}  # region number -> what its fast version needs
         self.fast: dict[int, set[int]] = {}  # region number -> operations whose check goes in the fast version
         self.races: dict[int, list[Decision]] = {}
-        self._sort()
+        self.findings: dict[int, RaceFinding] = {}  # by the identity of their decisions
+        self.unproved: set[int | None] = set()  # numbers of regions whose iterations may depend on each other
+        self._sort(judged_again)
 
-    def _sort(self) -> None:
+    def _sort(self, judged_again: bool) -> None:
         by_operation: dict[int, list[tuple[Decision, int | None]]] = {}
         for finding in self.judgement.bounds:
             by_operation.setdefault(id(finding.access.operation), []).append((finding.decision, finding.access.region))
@@ -63,12 +68,22 @@ class Scheduler:
             if region is not None and all(d.kind in ("never", "when") for d in needs):
                 self.fast.setdefault(region, set()).add(operation)
                 self.conditional.setdefault(region, []).extend(needs)
+        for found in self.judgement.init:
+            if found.read is not None and found.read.region is not None and self.scalars(found.decision):
+                self.races.setdefault(found.read.region, []).append(found.decision)
         for finding in self.judgement.races:
             assumed = finding.first.operation.site is None or finding.second.operation.site is None
             decision, region = finding.decision, finding.first.region
             conditional = decision.kind == "when" or (decision.kind == "never" and self.scalars(decision))
             if conditional and not assumed and region is not None:  # what is undecided waits for the values of a call
                 self.races.setdefault(region, []).append(decision)
+                self.findings[id(decision)] = finding
+            # A promise in `unchecked` is enough to run iterations on several threads, but code does not rest on it: on one
+            # thread, a kernel whose promise is wrong still does what its text says, and that is how such a mistake is found.
+            if assumed and (decision.kind != "never" or conditional):
+                self.unproved.add(region)
+            elif decision.kind not in ("never", "when") and not judged_again:
+                self.unproved.add(region)
 
     def scalars(self, decision: Decision) -> list[str]:
         """The scalars on whose moderate size a decision rests; sizes of arrays are limited by the call."""
@@ -109,12 +124,10 @@ class Scheduler:
         writer = ConditionWriter(self.model, seen, operation.span, before)
         for decision in self.races.get(number, []):
             condition = writer.condition([decision], self.assumptions([decision]))
-            self.sites.append(
-                Site(
-                    "contract", operation.span, text=f"the iterations of this loop are independent only if {self.text(decision)}"
-                )
-            )
+            self.sites.append(Site("race", operation.span, text=self.text(decision)))
             before.append(typed.Require(operation.span, condition, len(self.sites) - 1))
+        if number not in self.unproved:
+            operation = replace(operation, independent=True, final_writes=writes_are_final(self.model, number))
         slow = replace(operation, body=self.body(operation.body, self.safe))
         fast_operations = self.fast.get(number)
         if not fast_operations:
@@ -137,10 +150,14 @@ class Scheduler:
         return [self.model.evaluator.assumptions[name] for name in names]
 
     def text(self, decision: Decision) -> str:
-        """A race's condition in the user's names."""
+        """What is wrong where a condition does not hold, in the user's names."""
         from lend.checks.explain import Explainer
 
-        return Explainer(self.model).condition(decision)
+        explainer = Explainer(self.model)
+        finding = self.findings.get(id(decision))
+        if finding is not None:
+            return explainer.launch_race(finding)
+        return f"the iterations of this loop are independent only if {explainer.condition(decision)}"
 
     def body(self, region: Region, safe: set[int]) -> Region:
         """A region's body without the checks of `safe` operations."""
