@@ -52,6 +52,14 @@ def pairs(model: Model, accesses: list[Access]) -> Iterator[tuple[Access, Access
 def _pair(model: Model, first: Access, second: Access) -> Decision:
     if first.element is None or second.element is None or first.root is not second.root:
         return Decision("may", "the two arrays may be the same memory seen in different shapes")
+    meet, names = meeting(model, first, second)
+    exact = all(a.scope.exact and is_known(a.scope.facts) for a in (first, second))
+    return decide(model, [meet], names, exact, (SECOND,))
+
+
+def meeting(model: Model, first: Access, second: Access) -> tuple[Formula, tuple[str, ...]]:
+    """That two iterations meet in one element of one array, and the names of both iterations and of the element."""
+    assert first.element is not None and second.element is not None
     renaming = model.space.copy(
         model.space.closure(
             {*names_of(second.scope.facts), *second.scope.threads, *(n for e in second.element for n in e.names())}
@@ -66,8 +74,7 @@ def _pair(model: Model, first: Access, second: Access) -> Decision:
     places = model.space.element_names(len(first.element))  # so that a witness names the element
     for name, subscript in zip(places, first.element, strict=True):
         meet = both(meet, equal(Linear.of(name), subscript))
-    exact = all(a.scope.exact and is_known(a.scope.facts) for a in (first, second))
-    return decide(model, [meet], (*first.scope.threads, *threads, *places), exact, (SECOND,))
+    return meet, (*first.scope.threads, *threads, *places)
 
 
 def different(a: tuple[str, ...], b: list[str]) -> Formula:

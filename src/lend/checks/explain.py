@@ -1,27 +1,33 @@
 """Words for verdicts: reasons, conditions, witnesses, and the diagnostics of kernels that are rejected.
 
-Does: all wording of the checks.  Does not: decide.
-Invariants: a refusal names both iterations and the element, and at most one fix.
+Does: turn findings into proofs and messages.  Does not: decide, or say what to write instead (`advice.py`).
+Invariants: a refusal names the iterations and the element, and at most one fix; of the races of one array in one loop the
+strongest is told, and nothing of what follows from it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from lend.checks import advice
 from lend.checks.check_arith import ArithFinding
-from lend.checks.check_bounds import BoundsFinding
+from lend.checks.check_bounds import BoundsFinding, outside
 from lend.checks.check_init import InitFinding
-from lend.checks.check_races import SECOND, RaceFinding
+from lend.checks.check_races import SECOND, RaceFinding, meeting
 from lend.checks.decide import Decision
+from lend.checks.places import Places, target
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.proofs import ObligationName, Proof, VerdictName, Witness
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Value
-from lend.model.build import Access, Model
-from lend.model.linear import Linear
+from lend.model.build import Access, Division, Model, Scope
+from lend.model.linear import Formula, Linear, both, names_of
+from lend.model.sets import OverBudget, sample_of
 
 _WORDS: dict[str, VerdictName] = {"never": "proved", "when": "launch", "may": "checked", "always": "refuted"}
+
+Sample = dict[str, int]
 
 
 class Explainer:
@@ -29,117 +35,215 @@ class Explainer:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self.places = Places(model)
         self.proofs: list[Proof] = []
         self.diagnostics: list[Diagnostic] = []
-        self._told: set[tuple[str, Span]] = set()
+        self._told: set[tuple[Any, ...]] = set()
+        self._races: dict[tuple[int | None, Value], tuple[int, int]] = {}  # strength and position of the race that was told
 
     # ----------------------------------------------------------------------------------------------------------- findings
 
     def bounds(self, finding: BoundsFinding) -> None:
         """A subscript."""
         access, decision = finding.access, finding.decision
-        subject = f"{self.array(access.root)} ({'write' if access.writes else 'read'})"
+        subject = f"{self.places.array(access.root)} ({'write' if access.writes else 'read'})"
         if access.operation.site is None:
             self.assumed("bounds", access.operation.span, subject)
             return
         verdict = self.verdict(decision)
-        witness = self.witness(access, decision)
-        self.prove("bounds", verdict, access.operation.span, subject, decision, witness)
-        if verdict == "refuted" and finding.dimension is not None and decision.sample is not None:
-            index = self.value(finding.dimension.index, decision.sample)
-            size = self.value(finding.dimension.size, decision.sample)
-            name = self.array(access.root)
-            where = f"{witness}" if witness is not None else ""
-            self.refuse(
-                "L0301", f"`{name}` is {'written' if access.writes else 'read'} outside its bounds", access.operation.span,
-                f"index {index} of dimension {finding.dimension.number}, which has size {size}, for {where}" if index is not None else "outside",
-                fix=self.bounds_fix(index, size),
-            )  # fmt: skip
+        self.prove("bounds", verdict, access.operation.span, subject, decision, self.witness(access, decision))
+        if verdict != "refuted" or finding.dimension is None:
+            return
+        if self.once(
+            "L0301", access.region, access.root, access.element if access.element is not None else access.operation.span
+        ):
+            self.outside(finding)
 
-    def bounds_fix(self, index: int | None, size: int | None) -> str:
-        """How to stay inside."""
-        if index is not None and index < 0:
-            return "begin the loop later, or guard the access with a condition; subscripts do not count from the end"
-        return "end the loop earlier, or guard the access with a condition"
+    def outside(self, finding: BoundsFinding) -> None:
+        """An access that lies outside its array."""
+        access, dimension = finding.access, finding.dimension
+        assert dimension is not None
+        sample = self.instance(access.scope, both(access.scope.facts, outside(dimension))) or finding.decision.sample or {}
+        name = access.operation.array.name or self.places.array(access.root)
+        index, size = self.value(dimension.index, sample), self.value(dimension.size, sample)
+        where = self.who(access, sample)
+        several = len(access.bounds) > 1
+        if index is None or size is None:
+            label = f"{where} reaches outside{self.with_sizes(sample)}"
+        elif isinstance(access.operation, typed.View):
+            label = f"{where} slices up to {index} where the size is {size - 1}{self.with_sizes(sample)}"
+        else:
+            numbers = [self.value(d.index, sample) for d in access.bounds]
+            element = f"{name}[{', '.join('?' if n is None else str(n) for n in numbers)}]"
+            which = f", whose dimension {dimension.number} has size {size}" if several else f", which has size {size}"
+            label = f"{where} {'writes' if access.writes else 'reads'} {element}"
+            label += f"{which if index >= 0 else ''}{self.with_sizes(sample)}"
+            label += ": subscripts do not count from the end" if index < 0 else ""
+        self.refuse(
+            "L0301",
+            f"`{name}` is {'written' if access.writes else 'read'} outside its bounds",
+            target(access.operation.span),
+            label,
+            labels=self.called(access),
+            fix=advice.bounds_fix(self.places, access, dimension, index if index is not None else 0),
+        )
 
     def race(self, finding: RaceFinding) -> None:
         """A pair of accesses of one parallel loop."""
         first, second, decision = finding.first, finding.second, finding.decision
-        if second.writes and not first.writes:
+        swapped = second.writes and not first.writes
+        if swapped:
             first, second = second, first
-        subject = f"{self.array(first.root)} ({self.kind(first)}/{self.kind(second)})"
+        subject = f"{self.places.array(first.root)} ({self.kind(first)}/{self.kind(second)})"
         place = first.operation.span
         if first.operation.site is None or second.operation.site is None:
             self.assumed("race", place, subject)
             return
         verdict: VerdictName = "unproved" if decision.kind == "may" else self.verdict(decision)
-        witness = self.race_witness(finding, decision)
-        self.prove("race", verdict, place, subject, decision, witness)
+        self.prove("race", verdict, place, subject, decision, self.race_witness(finding, decision))
         if verdict not in ("refuted", "unproved"):
             return
-        name = self.array(first.root)
-        labels = () if second.operation.span == place else (Label(second.operation.span, f"also {self.done(second)} here"),)
-        if verdict == "refuted" and witness is not None:
-            both = "both write" if second.writes else "write and read"
-            element = f"{name}[{', '.join(map(str, witness.element))}]" if witness.element else f"one element of {name}"
-            self.refuse(
-                "L0310",
-                f"iterations of this loop race on `{name}`",
-                place,
-                f"{witness.threads_text} {both} {element}{witness.sizes_text}",
-                labels=labels,
-                fix=self.race_fix(first, second),
-            )
+        strength = (2 if verdict == "refuted" else 0) + (1 if second.writes else 0)
+        told = self._races.get((first.region, first.root))
+        if told is not None and told[0] >= strength:
+            return
+        diagnostic = self.meeting(finding, swapped, verdict == "refuted")
+        if told is None:
+            self._races[first.region, first.root] = strength, len(self.diagnostics)
+            self.diagnostics.append(diagnostic)
         else:
-            self.refuse(
-                "L0311",
-                f"iterations of this loop are not shown to be independent: `{name}`",
-                place,
-                f"{decision.reason or 'two iterations may meet in one element'}",
-                labels=labels,
-                fix=self.race_fix(first, second),
-            )
+            self._races[first.region, first.root] = strength, told[1]
+            self.diagnostics[told[1]] = diagnostic
 
-    def race_fix(self, first: Access, second: Access) -> str:
-        """The nearest way out of a race."""
-        if first.operation.span == second.operation.span and isinstance(first.operation, typed.Store):
-            return "write an element that only this iteration writes, or use a sequential `for ... in range(...)`"
-        return "read from one array and write to another"
+    def meeting(self, finding: RaceFinding, swapped: bool, certain: bool) -> Diagnostic:
+        """Two iterations that meet in one element, or may do so."""
+        first, second = (finding.second, finding.first) if swapped else (finding.first, finding.second)
+        name = self.places.array(first.root)
+        place, other = target(first.operation.span), target(second.operation.span)
+        assert first.region is not None
+        labels = [] if other == place else [Label(other, f"also {'written' if second.writes else 'read'} here")]
+        labels.append(Label(self.model.regions[first.region].operation.span, "the iterations of this loop run in parallel"))
+        sample = finding.decision.sample or self.possible(finding)
+        text = self.both_touch(finding, swapped, sample, "" if certain else "may ") if sample is not None else ""
+        unknown = self.run_time_value(first, second)
+        if not certain:
+            reason = f"`{unknown}` is known at run time only" if unknown else finding.decision.reason
+            if not text:
+                text = reason or "two iterations may meet in one element"
+            elif unknown:
+                text = f"{text}: {reason}"
+        return Diagnostic(
+            "L0310" if certain else "L0311",
+            f"iterations of this loop race on `{name}`"
+            if certain
+            else f"iterations of this loop are not shown to be independent: `{name}`",
+            Label(place, text),
+            (*labels, *self.called(first)),
+            (),
+            advice.race_fix(self.places, first, second),
+        )
+
+    def both_touch(self, finding: RaceFinding, swapped: bool, sample: Sample, may: str) -> str:
+        """`threads i=0 and i=1 both write y[0], with N=2`."""
+        a, b = self.thread(finding.first, sample), self.thread(finding.second, sample, SECOND)
+        first, second = (finding.second, finding.first) if swapped else (finding.first, finding.second)
+        numbers = self.element(sample)
+        element = f"{self.places.array(first.root)}[{', '.join(map(str, numbers))}]" if numbers else "one element"
+        sizes = self.with_sizes(sample)
+        if second.writes or target(first.operation.span) == target(second.operation.span):
+            threads = Witness((), tuple(sorted((a, b)))).threads_text
+            return f"{threads} {may}both write {element}{sizes}"
+        writer, reader = (b, a) if swapped else (a, b)
+        writes, reads = (f"{may}write", f"{may}read") if may else ("writes", "reads")
+        one, other = Witness((), (writer,)).threads_text, Witness((), (reader,)).threads_text
+        return f"{one} {writes} {element}, which {other} {reads}{sizes}"
+
+    def possible(self, finding: RaceFinding) -> Sample | None:
+        """Two iterations that could meet, as far as is known."""
+        if finding.first.element is None or finding.second.element is None or finding.first.root is not finding.second.root:
+            return None
+        space = self.model.space
+        try:
+            meet, names = meeting(self.model, finding.first, finding.second)
+            found = space.set(names, [meet], "may", (SECOND,))
+            return space.guarded(lambda: sample_of(found))
+        except OverBudget:
+            return None
+
+    def run_time_value(self, *accesses: Access) -> str | None:
+        """What makes an element unknown, as written."""
+        for access in accesses:
+            for expression in access.element or ():
+                value = self.places.unknown(expression)
+                if value is not None:
+                    return value.span.text if self.places.load_of(value) is not None else value.name or value.span.text
+        return None
 
     def init(self, finding: InitFinding) -> None:
         """A read of an array without content, or the coverage of an `Out`."""
-        name, decision = self.array(finding.root), finding.decision
+        name, decision = self.places.array(finding.root), finding.decision
         place = finding.read.operation.span if finding.read is not None else finding.root.span
         subject = f"{name} ({'read' if finding.read is not None else 'written whole'})"
         if finding.read is not None and finding.read.operation.site is None:
             self.assumed("init", place, subject)
             return
         verdict: VerdictName = "proved" if decision.kind == "never" else "unproved"
-        element = self.element(decision)
         self.prove("init", verdict, place, subject, decision, None)
-        if verdict == "proved":
-            return
-        text = f"{name}[{', '.join(map(str, element))}]" if element else name
-        sizes = self.sizes(decision)
-        with_sizes = f", with {', '.join(f'{n}={v}' for n, v in sizes)}" if sizes else ""
-        if finding.read is None:
-            self.refuse(
-                "L0321",
-                f"`{name}` is lent as Out, but not shown to be written whole",
-                place,
-                f"{text} may stay unwritten{with_sizes}",
-                fix=f"write every element, or borrow it as Mut: {name}: Mut[...]",
-            )
-        else:
-            self.refuse(
-                "L0320",
-                f"`{name}` is read where it may not have been written",
-                place,
-                f"{text} has no value yet{with_sizes}",
-                fix="write it first, on every path"
-                if finding.root not in {p.value for p in self.model.kernel.parameters}
-                else f"write it first, or borrow it as Mut: {name}: Mut[...]",
-            )
+        # Before the values of a call are known, one refusal of an array is enough.
+        followed = not self.model.evaluator.fixed and any(root is finding.root for _, root in self._races)
+        if verdict != "proved" and not followed and self.once(finding.root, finding.read is None, place):
+            if finding.read is None:
+                self.unwritten(finding)
+            else:
+                self.read_too_early(finding.read, decision)
+
+    def unwritten(self, finding: InitFinding) -> None:
+        """An `Out` array that is not shown to be written whole."""
+        name, sample = self.places.array(finding.root), finding.decision.sample or {}
+        numbers = self.element(sample)
+        text = f"{name}[{', '.join(map(str, numbers))}]" if numbers else name
+        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root]
+        mut = f"`{advice.as_mut(self.places, finding.root)}`"
+        guarded = next((a for a in writes if a.scope.unsure), None)
+        fix = f"write the rest too, or borrow it as {mut}"
+        if not writes:
+            fix = f"write it, or borrow it as {mut}"
+        elif guarded is not None:
+            fix = f"write it in the other case too, or borrow it as {mut}"
+        self.refuse(
+            "L0321",
+            f"`{name}` is lent as Out, but not shown to be written whole",
+            finding.root.span,
+            f"{text} may stay unwritten{self.with_sizes(sample)}" if writes else f"{text} is never written",
+            labels=self.written(writes),
+            fix=fix,
+        )
+
+    def read_too_early(self, read: Access, decision: Decision) -> None:
+        """A read of an element that may not have been written."""
+        name, sample = self.places.array(read.root), decision.sample or {}
+        numbers = self.element(sample)
+        text = f"{name}[{', '.join(map(str, numbers))}]" if numbers else name
+        writes = [
+            a
+            for a in self.model.accesses
+            if a.writes and a.root is read.root and target(a.operation.span) != target(read.operation.span)
+        ]
+        self.refuse(
+            "L0320",
+            f"`{name}` is read where it may not have been written",
+            target(read.operation.span),
+            f"{self.who(read, sample)} reads {text}, which has no value yet{self.with_sizes(sample)}",
+            labels=(*self.written(writes), *self.called(read)),
+            fix=advice.read_fix(self.places, read.root),
+        )
+
+    def written(self, writes: list[Access]) -> tuple[Label, ...]:
+        """Labels for the first writes of an array."""
+        spans = list(dict.fromkeys(target(a.operation.span) for a in writes))
+        unsure = {target(a.operation.span) for a in writes if a.scope.unsure}
+        texts = {True: "this write is not sure to happen", False: "written here"}
+        return tuple(Label(span, texts[span in unsure]) for span in spans[:2])
 
     def arith(self, finding: ArithFinding) -> None:
         """A division, shift, power or step."""
@@ -147,14 +251,38 @@ class Explainer:
         subject = self.operation_name(operation)
         verdict = self.verdict(decision)
         self.prove("arith", verdict, operation.span, subject, decision, None)
-        if verdict == "refuted":
+        if verdict == "refuted" and self.once("L0330", operation.span):
+            scope = finding.division.scope
+            sample = self.instance(scope, both(scope.facts, finding.division.bad)) or decision.sample or {}
             self.refuse(
                 "L0330",
                 f"{subject} fails here",
                 operation.span,
-                "for every launch with work to do",
-                fix="guard it with a condition, or add a contract",
+                f"fails {self.instance_of(finding.division, sample)}{self.with_sizes(sample)}",
+                fix=self.arith_fix(finding),
             )
+
+    def instance_of(self, division: Division, sample: Sample) -> str:
+        """`for thread i=0`, `at host level`."""
+        text = self.instance_text(division.region, division.scope, sample)
+        return f"for {text}" if division.region is not None else text.replace("the host level", "at host level", 1)
+
+    def called(self, access: Access) -> tuple[Label, ...]:
+        """Where the functions are called that an access stands in."""
+        number = access.operation.site
+        calls = self.model.kernel.sites[number].calls if number is not None else ()
+        return tuple(Label(span, "called here") for span in calls)
+
+    def arith_fix(self, finding: ArithFinding) -> str:
+        """How an operand stays inside its range."""
+        operation, division = finding.division.operation, finding.division
+        if isinstance(operation, typed.Binary):
+            divisor = self.places.model.evaluator.number(operation.right)
+            loop = advice.divisor_index(self.places, divisor, self.places.around(division.scope))
+            if loop is not None and operation.operator in ("floordiv", "mod"):
+                return f"begin `{loop.name}` at 1, or guard the operation with `if {loop.name} != 0:`"
+            return "guard the operation with a condition"
+        return "give the loop a step that is not zero"
 
     def operation_name(self, operation: Any) -> str:
         """What could fail, in words."""
@@ -199,80 +327,111 @@ class Explainer:
         reason = max(around, key=lambda u: u.span.line).reason if around else "inside lend.unchecked"
         self.proofs.append(Proof(obligation, "assumed", place, subject, reason))
 
+    def once(self, *key: Any) -> bool:
+        """Whether this has not been told yet."""
+        known = key in self._told
+        self._told.add(key)
+        return not known
+
     def refuse(
         self, code: str, message: str, span: Span, label: str, *, labels: tuple[Label, ...] = (), fix: str | None = None
     ) -> None:
-        """Keep a diagnostic; one of a kind for one place."""
-        if (code, span) not in self._told:
-            self._told.add((code, span))
-            self.diagnostics.append(Diagnostic(code, message, Label(span, label), labels, (), fix))
+        """Keep a diagnostic."""
+        self.diagnostics.append(Diagnostic(code, message, Label(span, label), labels, (), fix))
 
     def condition(self, decision: Decision) -> str:
         """A launch condition in the user's names."""
         parts: list[str] = []
         if decision.good is not None:
-            parts.append(self.pretty(str(decision.good).split("->", 1)[-1].strip()[1:-1].split(":", 1)[-1].strip()))
+            text = str(decision.good).split("->", 1)[-1].strip()[1:-1].split(":", 1)[-1].strip()
+            parts.append(self.places.pretty(text))
         for name in decision.assumptions:
             if not self.is_size(name):
-                parts.append(f"{self.source_name(name)} is of moderate size")
+                parts.append(f"{self.places.source_name(name)} is of moderate size")
         return " and ".join(parts) or "sizes are of moderate size"
 
-    def pretty(self, text: str) -> str:
-        """The library's names as the user's."""
-        for name in sorted(self.model.space.names.launch, key=len, reverse=True):
-            text = text.replace(name, self.source_name(name))
-        return text.replace(" = ", " == ")
-
-    def source_name(self, name: str) -> str:
-        """The user's name of a launch constant or an index."""
-        value = self.model.space.names.launch.get(name)
-        if value is not None and value.name:
-            return value.name
-        return name.rsplit("_", 1)[0]
-
-    def array(self, root: Value) -> str:
-        """The user's name of an array."""
-        return next((p.name for p in self.model.kernel.parameters if p.value is root), None) or root.name or "an array"
+    def launch_race(self, finding: RaceFinding) -> str:
+        """What is wrong where a race's condition does not hold."""
+        decision, sample = finding.decision, finding.decision.sample
+        name = self.places.array(finding.first.root)
+        if decision.good is None or sample is None:
+            return f"iterations of this loop are shown to be independent on `{name}` only if {self.condition(decision)}"
+        condition = self.condition(Decision("when", good=decision.good))
+        swapped = finding.second.writes and not finding.first.writes
+        example = self.both_touch(finding, swapped, sample, "")
+        return f"iterations of this loop race on `{name}` unless {condition}: {example}"
 
     def kind(self, access: Access) -> str:
         """`write` or `read`."""
         return "write" if access.writes else "read"
 
-    def done(self, access: Access) -> str:
-        """`written` or `read`."""
-        return "written" if access.writes else "read"
-
-    def value(self, expression: Linear, sample: dict[str, int]) -> int | None:
+    def value(self, expression: Linear, sample: Sample) -> int | None:
         """An expression's value in a sample, if the sample says enough."""
         return expression.evaluate(sample) if all(n in sample for n in expression.names()) else None
 
-    def sizes(self, decision: Decision) -> tuple[tuple[str, int], ...]:
+    def sizes(self, sample: Sample) -> tuple[tuple[str, int], ...]:
         """The sizes and scalars of a sample."""
-        sample = decision.sample or {}
-        return tuple((self.source_name(n), v) for n, v in sample.items() if self.model.space.names.launch.get(n) is not None)
+        launch = self.model.space.names.launch
+        named = ((launch.get(n), v) for n, v in sample.items())
+        return tuple((value.name, v) for value, v in named if value is not None and value.name)
 
-    def element(self, decision: Decision) -> tuple[int, ...]:
-        """The element of an initialisation sample."""
-        sample = decision.sample or {}
+    def with_sizes(self, sample: Sample) -> str:
+        """`, with N=2`."""
+        return Witness(self.sizes(sample), ()).sizes_text
+
+    def element(self, sample: Sample) -> tuple[int, ...]:
+        """The element of a sample."""
         return tuple(v for n, v in sorted(sample.items()) if n.startswith("at") and n[2:].isdigit())
 
-    def thread(self, access: Access, sample: dict[str, int], suffix: str = "") -> tuple[tuple[str, int], ...]:
+    def instance(self, scope: Scope, failing: Formula) -> Sample | None:
+        """An instance of a place that fails, with the counters of its loops."""
+        space = self.model.space
+        counters = [loop for loop in self.places.loops() if loop in scope.counters]
+        mentioned = [n for n in space.closure(names_of(failing)) if n not in space.names.launch]
+        names = tuple(dict.fromkeys((*scope.threads, *counters, *mentioned)))
+        try:
+            found = space.set(names, [failing], "may")
+            return space.guarded(lambda: None if found.is_empty() else sample_of(found))
+        except OverBudget:
+            return None
+
+    def who(self, access: Access, sample: Sample) -> str:
+        """`thread i=0`, `thread i=0 at j=3`, `the host level`."""
+        return self.instance_text(access.region, access.scope, sample)
+
+    def instance_text(self, region: int | None, scope: Scope, sample: Sample) -> str:
+        """The iteration that makes an access, and where it is in its loops."""
+        threads = self.indices(region, sample)
+        text = Witness((), (threads,)).threads_text
+        at: list[str] = []
+        for counter in scope.counters:
+            loop = self.places.loops().get(counter)
+            number = self.value(loop.index, sample) if loop is not None else None
+            if loop is not None and number is not None:
+                at.append(f"{loop.name}={number}")
+        return f"{text} at {', '.join(at)}" if at else text
+
+    def thread(self, access: Access, sample: Sample, suffix: str = "") -> tuple[tuple[str, int], ...]:
         """An iteration's indices in a sample."""
-        if access.region is None:
+        return self.indices(access.region, sample, suffix)
+
+    def indices(self, number: int | None, sample: Sample, suffix: str = "") -> tuple[tuple[str, int], ...]:
+        """The indices of a region's iteration."""
+        if number is None:
             return ()
-        region = self.model.regions[access.region]
+        region = self.model.regions[number]
         values = {n: sample.get(n + suffix, sample.get(n, 0)) for n in {*sample, *region.scope.threads}}
         found: list[tuple[str, int]] = []
         for parameter, index in zip(region.operation.body.parameters, region.indices, strict=False):
-            number = self.value(index, values)
-            found.append((parameter.name or "i", number if number is not None else 0))
+            value = self.value(index, values)
+            found.append((parameter.name or "i", value if value is not None else 0))
         return tuple(found)
 
     def witness(self, access: Access, decision: Decision) -> Witness | None:
         """A witness of one iteration."""
         if decision.sample is None:
             return None
-        return Witness(self.sizes(decision), (self.thread(access, decision.sample),))
+        return Witness(self.sizes(decision.sample), (self.thread(access, decision.sample),))
 
     def race_witness(self, finding: RaceFinding, decision: Decision) -> Witness | None:
         """A witness of two iterations that meet."""
@@ -280,7 +439,7 @@ class Explainer:
         if sample is None:
             return None
         a, b = self.thread(finding.first, sample), self.thread(finding.second, sample, SECOND)
-        return Witness(self.sizes(decision), tuple(sorted((a, b))), self.element(decision))
+        return Witness(self.sizes(sample), tuple(sorted((a, b))), self.element(sample))
 
 
 def _inside(place: Span, block: Span) -> bool:

@@ -1,0 +1,15 @@
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def add(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] += x[i]
+
+
+@lend.kernel
+def compute(y: Mut[f64, N]):
+    t = lend.zeros(f64, N)
+    add(t, y)

@@ -1,0 +1,9 @@
+import lend
+from lend import Mut, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Mut[f64, N]):
+    assert N >= 1
+    x[N - 1] = 0.0

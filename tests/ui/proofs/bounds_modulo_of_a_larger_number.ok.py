@@ -1,0 +1,11 @@
+from typing import Literal
+
+import lend
+from lend import Out, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, Literal[7]], y: Out[f64, N]):
+    for i in lend.grid(N):
+        y[i] = x[i % 7]

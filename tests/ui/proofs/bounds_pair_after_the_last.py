@@ -1,0 +1,9 @@
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N // 2):
+        y[i] = x[2 * i + 3]

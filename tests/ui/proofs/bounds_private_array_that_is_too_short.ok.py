@@ -1,0 +1,12 @@
+import lend
+from lend import Out, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Out[f64, N]):
+    for i in lend.grid(N):
+        t = lend.local(f64, 5)
+        for k in range(5):
+            t[k] = x[i]
+        y[i] = t[0]

@@ -1,0 +1,10 @@
+import lend
+from lend import Mut, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Mut[f64, N]):
+    for i in lend.grid(N):
+        row = x[i : i + 1]
+        row[0] = 1.0

@@ -1,0 +1,9 @@
+import lend
+from lend import Out, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(y: Out[f64, N]):
+    for i in lend.grid((0, N, 2)):
+        y[i] = 1.0

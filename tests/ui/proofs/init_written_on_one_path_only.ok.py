@@ -1,0 +1,15 @@
+import lend
+from lend import Out, Ref, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Ref[f64, N], y: Out[f64, N]):
+    t = lend.empty(f64, N)
+    for i in lend.grid(N):
+        if x[i] > 0:
+            t[i] = x[i]
+        else:
+            t[i] = 0.0
+    for i in lend.grid(N):
+        y[i] = t[i]

@@ -1,0 +1,9 @@
+import lend
+from lend import Mut, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(x: Mut[f64, N], y: Mut[f64, N]):
+    for i in lend.grid((1, N)):
+        y[i] = x[i - 1]

@@ -1,0 +1,9 @@
+import lend
+from lend import Mut, Ref, f64
+from lend.dims import M, N
+
+
+@lend.kernel
+def compute(u: Mut[f64, N, M], v: Mut[f64, N, M]):
+    for i, j in lend.grid((1, N - 1), (1, M - 1)):
+        u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])

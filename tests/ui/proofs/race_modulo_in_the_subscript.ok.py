@@ -1,0 +1,10 @@
+import lend
+from lend import Mut, f64
+from lend.dims import N
+
+
+@lend.kernel
+def compute(y: Mut[f64, N]):
+    assert N >= 8
+    for i in lend.grid(8):
+        y[i % 8] = 1.0
