@@ -144,6 +144,13 @@ def permute(p: Ref[Unique[N], N], corners: Ref[Index[Literal[3]], N], x: Mut[f64
     pass
 
 
+@lend.kernel
+def scatter(x: Ref[f64, N], places: Ref[i64, N], y: Mut[f64, N]):
+    p = lend.as_unique(places, N)
+    for i in lend.grid(N):
+        y[p[i]] = x[i]
+
+
 def element(index: Index[N, i32], offset: Offsets[M], other: Unique[N]) -> int:
     """Elements of index arrays are ints."""
     return index + 2 * offset - other

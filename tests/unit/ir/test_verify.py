@@ -625,12 +625,28 @@ def test_facts_are_about_lent_integers_and_a_known_bound(b):
         (floats, "index", n, "indices in"),
         (count, "index", n, "indices in"),
         (lent[Borrow.REF], "sorted", n, "facts called sorted"),
-        (lent[Borrow.REF], "index", count, "indices below"),
         (lent[Borrow.REF], "index", b.value(INDEX), "not defined"),
     )
     for value, kind, bound, words in wrong:
         with pytest.raises(InternalError, match=words):
             verify_kernel(with_facts(value, kind, bound))
+
+
+def test_a_test_says_something_about_integers_that_are_there(b):
+    n = b.value(INDEX, "N")
+    indices, floats = b.allocate(I32, n), b.allocate(F32, n)
+    fine = b.binary("eq", n, n)
+    kernel = b.kernel("k", [n], [])
+
+    def saying(*facts):
+        require = typed.Require(b.span, fine, len(kernel.sites), facts=facts)
+        body = replace(kernel.body, operations=(*kernel.body.operations, require))
+        return replace(kernel, body=body, sites=(*kernel.sites, kernel.sites[0]))
+
+    verify_kernel(saying(indices, "unique", n))
+    for facts in ((floats, "unique", n), (indices, "sorted", n), (indices, "unique", fine), (b.value(INDEX), "unique", n)):
+        with pytest.raises((InternalError, AssertionError)):
+            verify_kernel(saying(*facts))
 
 
 def test_contracts_are_bools_over_what_is_known_at_the_start(b):

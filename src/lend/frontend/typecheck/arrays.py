@@ -389,6 +389,8 @@ class Arrays(Operators):
 
     def borrow_advice(self, array: Array) -> str:
         """How to borrow an array for writing."""
+        if array.base.array.borrow is Borrow.OWNED:  # only `lend.as_unique` lends a temporary so
+            return "write the array that `lend.as_unique` was called with, before that call"
         name = array.base.name or array.name
         return f"borrow it as `Mut` in the signature: `{name}: {self.writable_as.get(name, 'Mut[...]')}`"
 

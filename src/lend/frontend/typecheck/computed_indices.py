@@ -46,7 +46,8 @@ class ComputedIndices(KernelCalls):
         array = self.settle(arguments[0])
         element = array.value.array.element if isinstance(array, Array) else None
         if not isinstance(array, Array) or not isinstance(element, ScalarType) or not element.is_integer:
-            at, what = self.where(array, span), self.describe(array)
+            at = self.where(array, span)
+            what = f"an array of `{element}`" if isinstance(array, Array) else self.describe(array)
             self.refuse("L0208", f"`lend.as_unique` takes a row of integers, not {what}", at, f"this is {what}")
         if len(array.shape) != 1:
             at = self.where(array, span)

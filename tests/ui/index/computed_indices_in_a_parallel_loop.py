@@ -1,0 +1,16 @@
+import numpy as np
+
+import lend
+from lend import Mut, Ref, f64, i64
+from lend.dims import N
+
+
+@lend.kernel
+def reverse(x: Ref[f64, N], y: Mut[f64, N]):
+    places = lend.zeros(i64, 1)
+    for i in lend.grid(N):
+        p = lend.as_unique(places, N)
+        y[i] = x[i]
+
+
+reverse(np.arange(4.0), np.zeros(4))
