@@ -150,6 +150,7 @@ class _Verifier:
         element = type.element if isinstance(type, ArrayType) and type.borrow is Borrow.REF else None
         self.require(isinstance(element, ScalarType) and element.is_integer, f"indices in {type}")
         if isinstance(bound, Value):
+            self.use([bound])
             self.index(bound)
 
     # ------------------------------------------------------------------------------------------------- basics
