@@ -94,3 +94,18 @@ def test_verdicts_say_what_a_launch_must_satisfy():
     assert bounds.verdict == "launch" and bounds.condition == "N <= M"
     assert {p.verdict for p in strided.proofs() if p.obligation == "race"} == {"launch"}
     assert {p.verdict for p in strided.proofs(4, 3, np.zeros(12)) if p.obligation == "race"} == {"proved"}
+
+
+@lend.kernel
+def always_written(y: Out[f64, N], s: i64):
+    for i in lend.grid(N):
+        if i + s > i + s - 1:
+            y[i] = 1
+
+
+def test_what_is_written_whole_only_for_moderate_scalars_is_required():
+    y = np.zeros(4)
+    always_written(y, 3)
+    assert y.sum() == 4
+    with pytest.raises(lend.ContractError, match="known only while s lies between"):
+        always_written(y, -(2**63))  # here i + s - 1 wraps

@@ -116,7 +116,7 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
                 missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
         if space.guarded(missing.is_empty):
             mentioned = space.closure({*names_of(here), *names})
-            return Decision("never", assumptions=model.evaluator.rests_on(mentioned, [here]))
+            return _settled(model, model.evaluator.rests_on(mentioned, [here]))
         exact = read.scope.exact and is_known(read.scope.facts) and not set(space.closure(_mentioned(read))) & space.names.opaque
         return Decision(
             "always" if exact and not writes else "may",
@@ -125,6 +125,14 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
         )
     except OverBudget:
         return Decision("may", "the question is too large for the proof budget")
+
+
+def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
+    """Covered, if scalars are of moderate size: the kernel requires that of its arguments when it starts; of what it computes it cannot."""
+    entry = {*model.kernel.dims, *(p.value for p in model.kernel.parameters)}
+    if all(model.space.names.launch.get(name) in entry for name in assumptions):
+        return Decision("never", assumptions=assumptions)
+    return Decision("may", "it rests on a number that the kernel computes, which may be very large", assumptions=assumptions)
 
 
 def _before(model: Model, write: Access, read: Access, element: list[Linear]) -> Iterator[list[Formula]]:
@@ -225,7 +233,8 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
             covered = space.set(names, constraints, "must", (), existential=moving)
             missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
         if space.guarded(missing.is_empty):
-            return Decision("never")
+            mentioned = space.closure({n for w in writes for n in _mentioned(w)} | {*names_of(inside), *names})
+            return _settled(model, model.evaluator.rests_on(mentioned, [inside, *(w.scope.facts for w in writes)]))
         return Decision("may", "some element may stay unwritten", sample=space.guarded(lambda: sample_of(missing)))
     except OverBudget:
         return Decision("may", "the question is too large for the proof budget")

@@ -86,7 +86,7 @@ def fault_error(kernel: str, fault: Fault) -> LendError:
             error = BorrowError(message)
         case "division" | "shift" | "exponent" | "step":
             error = ArithmeticFault(message)
-        case "contract" | "race":
+        case "contract" | "race" | "launch":
             error = ContractError(message)
         case "memory":
             error = DeviceMemoryError(message)
@@ -115,7 +115,7 @@ def _sentence(fault: Fault) -> str:
             return "a range with step zero"
         case "contract":
             return f"the contract {site.text or ''} of a kernel called here is false".replace("  ", " ")
-        case "race":
+        case "race" | "launch":
             return site.text or "iterations of this loop race"
         case "shape":
             return f"{site.text or 'two sizes must agree'}: {fault.value} is not {fault.size}"

@@ -24,6 +24,7 @@ from lend.diagnostics.sites import Site
 from lend.ir import typed
 from lend.ir.clone import clone_region
 from lend.ir.typed import Operation, Region, Value
+from lend.language.abi import MAX_SIZE
 from lend.model.build import Model
 from lend.model.linear import Formula
 from lend.schedule.conditions import ConditionWriter
@@ -34,6 +35,7 @@ def schedule(kernel: typed.Kernel, judgement: Judgement, judged_again: bool = Fa
     scheduler = Scheduler(kernel, judgement, judged_again)
     visible = [*kernel.dims, *(p.value for p in kernel.parameters)]
     body = scheduler.region(kernel.body, visible)
+    body = replace(body, operations=(*scheduler.requirements(visible), *body.operations))
     return replace(kernel, body=body, sites=tuple(scheduler.sites))
 
 
@@ -80,9 +82,8 @@ class Scheduler:
                 self.findings[id(decision)] = finding
             # A promise in `unchecked` is enough to run iterations on several threads, but code does not rest on it: on one
             # thread, a kernel whose promise is wrong still does what its text says, and that is how such a mistake is found.
-            if assumed and (decision.kind != "never" or conditional):
-                self.unproved.add(region)
-            elif decision.kind not in ("never", "when") and not judged_again:
+            promised = assumed and (decision.kind != "never" or conditional)
+            if promised or (decision.kind not in ("never", "when") and not judged_again):
                 self.unproved.add(region)
 
     def scalars(self, decision: Decision) -> list[str]:
@@ -143,6 +144,22 @@ class Scheduler:
         slow = replace(slow, results=tuple(Value(r.type, r.span, r.name) for r in operation.results))
         then, orelse = Region((), (fast,), fast.results), Region((), (slow,), slow.results)
         return [*before, typed.If(operation.span, operation.results, condition, then, orelse)]
+
+    def requirements(self, visible: list[Value]) -> list[Operation]:
+        """What the proofs of initialisation rest on, tested when the kernel starts."""
+        names = dict.fromkeys(name for finding in self.judgement.init for name in self.scalars(finding.decision))
+        if not names:
+            return []
+        span = self.kernel.span
+        operations: list[Operation] = []
+        writer = ConditionWriter(self.model, visible, span, operations)
+        condition = writer.condition([], [self.model.evaluator.assumptions[name] for name in names])
+        values = [value for name in names if (value := self.model.space.names.launch.get(name)) is not None]
+        names_text = " and ".join(value.name or "a scalar" for value in values)
+        text = f"what this kernel writes is known only while {names_text} lies between -{MAX_SIZE} and {MAX_SIZE}"
+        self.sites.append(Site("launch", span, text=text))
+        operations.append(typed.Require(span, condition, len(self.sites) - 1))
+        return operations
 
     def assumptions(self, decisions: Sequence[Decision]) -> list[Formula]:
         """The assumptions about scalars that decisions rest on."""
