@@ -3,8 +3,8 @@
 Does: say for a region that no iteration of it does.  Does not: refuse anything: iterations may, they are sequential inside.
 Invariants: the answer is true only if it is proved; reading an element and then writing it is no revisit.
 
-Why it matters: LLVM takes a loop whose accesses are said to be parallel for one in which no two accesses depend on each other in any
-way, and moves the loads of an iteration over its stores.
+Why it matters: LLVM takes a loop whose accesses are said to be parallel for one in which no two accesses depend on each other in
+any way, and moves the loads of an iteration over its stores.
 
 Example: `y[2 * i + k] = a` followed by a read of `y[2 * i + 1]` is a revisit for k = 1, though all iterations are independent.
 """

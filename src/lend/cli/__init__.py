@@ -26,6 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from lend.cli import explain
 
         return explain.main(options.code)
+    if options.command == "bench":
+        from lend.cli import bench
+
+        return bench.main(options.file, options.repeat)
     from lend.cli import demo  # not for `lend --help`
 
     return demo.main(options.out, quick=options.quick)
@@ -53,6 +57,15 @@ def command_line() -> argparse.ArgumentParser:
             "if the file cannot be imported.",
         )
     )
+    bench = commands.add_parser(
+        "bench",
+        help="measure what compiling kernels costs, by pipeline step",
+        description="Compiles the kernels of a file several times, or some that come with lend, and prints the processor time of "
+        "each step. Kernels are compiled for the types that the file calls them with, else for those of their signatures.",
+    )
+    bench.add_argument("--compile", action="store_true", required=True, help="measure compilation")
+    bench.add_argument("--repeat", type=int, default=5, metavar="N", help="compilations of each kernel (default: %(default)s)")
+    bench.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a Python file")
     explain = commands.add_parser(
         "explain",
         help="say what an error code stands for, with an example and the ways out",

@@ -217,6 +217,14 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             if known is None or specialisation.compilation.types != known[0]:
                 yield specialisation.compilation.choices(), verdicts(specialisation.compilation)
 
+    def compilations(self) -> Iterator[Compilation]:
+        """Each specialisation so far, at the start of the pipeline; without calls, that of the signature's types if known."""
+        made = [found.compilation for group in self._specialisations.values() for found in group]
+        known = self._definition.known_types()
+        if not made and known is not None:
+            yield self._definition.compilation(*known)
+        yield from (compilation.fresh() for compilation in made)
+
     def on(self, device: str) -> Kernel[P, R]:
         """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
         if device not in (*DEVICES, "auto"):

@@ -62,6 +62,10 @@ class Compilation:
         assert self.checked is not None and self.checked.kernel is not None
         return self.checked.kernel
 
+    def fresh(self) -> Compilation:
+        """The same specialisation at the start of the pipeline."""
+        return Compilation(self.captured, self.tree, self.signature, self.types, self.typevars, self.math, self.require)
+
     def choices(self) -> dict[str, str]:
         """What tells this specialisation from others of its kernel, as text: type variables and compile-time values."""
         values = {name.__name__: str(element) for name, element in self.typevars.items()}

@@ -148,7 +148,7 @@ def types_of(values: tuple[Value, ...]) -> list[Type]:
 def counted_loop(
     writer: FunctionWriter, begin: str, end: str, body: Callable[[str], None], hint: str = "k", properties: tuple[str, ...] = ()
 ) -> None:
-    """`for k in range(begin, end): body(k)`, where begin < end is known (both signed). `properties`: LLVM's, as metadata nodes."""
+    """`for k in range(begin, end): body(k)`, where begin < end is known (both signed). `properties`: metadata nodes."""
     builder = writer.builder
     loop, latch, after = (builder.new_block(name) for name in ("loop", "latch", "after"))
     before = builder.block

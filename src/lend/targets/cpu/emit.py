@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from time import thread_time
 from typing import TypeVar
 
 import llvmlite.binding as llvm
@@ -60,15 +61,26 @@ def compile_exclusively(make: Callable[[], Result]) -> Result:
 class CompiledModule:
     """Machine code, loaded. `address` gives the entry points; `.llvm` and `.asm` are made when asked for."""
 
-    def __init__(self, machine: Machine, object_code: bytes, bitcode: bytes | None, symbols: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        object_code: bytes,
+        bitcode: bytes | None,
+        symbols: Mapping[str, int],
+        times: Mapping[str, float] | None = None,
+    ) -> None:
         self.machine = machine
         self.bitcode = bitcode
         self._object_code = object_code
+        self.times = dict(times or {})
+        """Seconds of processor time by part of the work that made it."""
+        started = thread_time()
         table = read_symbols(object_code)
         self._defined = table.defined
         with _COMPILING:
             _resolve(table.undefined, symbols)
             self._engine = _load(machine, object_code)
+        self.times["load"] = thread_time() - started
 
     def address(self, name: str) -> int:
         """The address of a function that the module defines."""
@@ -114,8 +126,12 @@ def compile_module(
     `quick` skips the optimiser, for code that was written by hand and is not in inner loops: a third of the time.
     """
     machine = machine or host()
-    bitcode = optimise(ir, machine, passes=not quick)
-    return CompiledModule(machine, _object_code(bitcode, machine, level=1 if quick else 3), bitcode, symbols or {})
+    times: dict[str, float] = {}
+    bitcode = optimise(ir, machine, passes=not quick, times=times)
+    started = thread_time()
+    object_code = _object_code(bitcode, machine, level=1 if quick else 3)
+    times["generate"] = thread_time() - started
+    return CompiledModule(machine, object_code, bitcode, symbols or {}, times)
 
 
 def load_object(
@@ -125,8 +141,10 @@ def load_object(
     return CompiledModule(machine or host(), object_code, bitcode, symbols or {})
 
 
-def optimise(ir: str, machine: Machine, passes: bool = True) -> bytes:
-    """The bitcode of `ir` after LLVM's full pipeline for `machine` (or, without `passes`, as it is)."""
+def optimise(ir: str, machine: Machine, passes: bool = True, times: dict[str, float] | None = None) -> bytes:
+    """The bitcode of `ir` after LLVM's full pipeline for `machine` (or, without `passes`, as it is). Times go into `times`."""
+    times = {} if times is None else times
+    started = thread_time()
     with _COMPILING:
         try:
             module = llvm.parse_assembly(vector_library.attach(ir, machine), llvm.create_context())
@@ -136,6 +154,7 @@ def optimise(ir: str, machine: Machine, passes: bool = True) -> bytes:
         code_generator = target_machine(machine)
         module.triple = machine.triple
         module.data_layout = str(code_generator.target_data)
+        times["parse_ir"] = thread_time() - started
         if not passes:
             return module.as_bitcode()
         options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -145,7 +164,9 @@ def optimise(ir: str, machine: Machine, passes: bool = True) -> bytes:
         options.loop_unrolling = True
         builder = llvm.create_pass_builder(code_generator, options)
         builder.getModulePassManager().run(module, builder)
-        return module.as_bitcode()
+        bitcode = module.as_bitcode()
+        times["optimise"] = thread_time() - started - times["parse_ir"]
+        return bitcode
 
 
 def assembly(bitcode: bytes, machine: Machine) -> str:
