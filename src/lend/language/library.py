@@ -16,7 +16,7 @@ import numpy as np
 from lend.language.abi import MAX_SIZE
 from lend.language.borrows import Ref, T, comptime, i64, u64
 from lend.language.dims import N
-from lend.language.intrinsics import cdiv, empty, grid, zeros
+from lend.language.intrinsics import cdiv, grid, zeros
 
 LN2 = math.log(2.0)  # a number here: in a kernel the call would give f64, whatever it meets
 LOG2_E = 1.0 / LN2
@@ -115,12 +115,12 @@ def distinct(x: Ref[T, N], bound: i64, element: comptime[type[int]]) -> Any:
 
     A place that is N: there is none. Parts of x, as many as `PARTS`, have a row of bits each, one for each possible value.
     """
-    own = empty(element, N)
+    own = zeros(element, N)
     for i in grid(N):
         own[i] = x[i]
     bound = max(0, min(bound, MAX_SIZE))
     seen = zeros(u64, PARTS, bound // 64 + 1)
-    outside = empty(i64, PARTS)
+    outside = zeros(i64, PARTS)
     for part in grid(PARTS):
         wrong = N
         for block in range(part, cdiv(N, BLOCK), PARTS):
