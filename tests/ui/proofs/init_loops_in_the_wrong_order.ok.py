@@ -7,6 +7,6 @@ from lend.dims import N
 def compute(x: Ref[f64, N], y: Mut[f64, N]):
     t = lend.empty(f64, N)
     for i in lend.grid(N):
-        t[i] = x[i]
+        y[i] = x[i]
     for i in lend.grid(N):
-        y[i] = t[i]
+        t[i] = x[i]
