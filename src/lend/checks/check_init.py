@@ -129,7 +129,7 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
 
 def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
     """Covered, if scalars are of moderate size: the kernel requires that of its arguments when it starts; of what it computes it cannot."""
-    entry = {*model.kernel.dims, *(p.value for p in model.kernel.parameters)}
+    entry = {*model.sizes, *(p.value for p in model.kernel.parameters)}
     if all(model.space.names.launch.get(name) in entry for name in assumptions):
         return Decision("never", assumptions=assumptions)
     return Decision("may", "it rests on a number that the kernel computes, which may be very large", assumptions=assumptions)

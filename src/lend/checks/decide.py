@@ -50,7 +50,7 @@ def decide(model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], exa
         found = space.set(tuple_names, bad, "may", copies)
         truncated = space.truncated
         if space.guarded(found.is_empty):
-            sizes = {n for n in assumptions if space.names.launch.get(n) in model.kernel.dims}
+            sizes = {n for n in assumptions if space.names.launch.get(n) in model.sizes}
             rests = tuple(sorted(sizes | set(model.evaluator.rests_on(closure, bad))))
             return Decision("never", assumptions=_needed(model, bad, tuple_names, copies, rests))
         if not exact or truncated:
@@ -66,7 +66,7 @@ def _needed(
 ) -> tuple[str, ...]:
     """The assumptions that emptiness rests on: those about scalars go if the facts that mention them are not needed."""
     space = model.space
-    scalars = {n for n in assumptions if space.names.launch.get(n) not in model.kernel.dims}
+    scalars = {n for n in assumptions if space.names.launch.get(n) not in model.sizes}
     if not scalars:
         return assumptions
 

@@ -302,7 +302,7 @@ class Explainer:
 
     def is_size(self, name: str) -> bool:
         """Whether a launch constant is one of the kernel's sizes."""
-        return self.model.space.names.launch.get(name) in self.model.kernel.dims
+        return self.model.space.names.launch.get(name) in self.model.sizes
 
     def prove(
         self,

@@ -127,6 +127,7 @@ class Model:
     divisions: list[Division] = field(default_factory=list[Division])
     joint_writes: dict[Access, tuple[Access, ...]] = field(default_factory=dict["Access", "tuple[Access, ...]"])
     loads: dict[str, IndexLoad] = field(default_factory=dict[str, IndexLoad])
+    sizes: set[Value] = field(default_factory=set[Value])  # sizes of arguments, derived ones too: the call limits them
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
     made_at: dict[Value, tuple[int | str, ...]] = field(default_factory=dict[Value, "tuple[int | str, ...]"])  # and where they do
@@ -155,6 +156,8 @@ class Builder(Evaluator):
 
     def build(self) -> Model:
         """Walk it all."""
+        derived = (size for parameter in self.kernel.parameters for size in parameter.sizes if isinstance(size, Value))
+        self.model.sizes.update(self.kernel.dims, derived)
         for dim in self.kernel.dims:
             self.size_name(dim)
         for parameter in self.kernel.parameters:

@@ -53,6 +53,8 @@ def too_large(kernel: str, dims: tuple[DimType, ...], sizes: list[int]) -> Shape
 
 def _compare(kernel: str, entry: Lent, dimension: int, size: Size, known: Mapping[DimType, int], lent: list[Lent]) -> None:
     there = entry.array.shape[dimension]
+    if there > MAX_SIZE:
+        raise ShapeError(f"{kernel}: {_definition(size)} is {there}, and no dimension may exceed {MAX_SIZE}")
     try:
         wanted = evaluate(size, known)
     except ZeroDivisionError:
@@ -68,6 +70,8 @@ def _check_solution(
     kernel: str, entry: Lent, dimension: int, size: Size, dim: DimType, solution: int, known: Mapping[DimType, int]
 ) -> None:
     there = entry.array.shape[dimension]
+    if there > MAX_SIZE:
+        raise ShapeError(f"{kernel}: {_definition(size)} is {there}, and no dimension may exceed {MAX_SIZE}")
     if solution >= 0 and evaluate(size, {**known, dim: solution}) == there:
         return
     others = _where(size, known)

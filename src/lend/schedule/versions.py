@@ -89,7 +89,7 @@ class Scheduler:
     def scalars(self, decision: Decision) -> list[str]:
         """The scalars on whose moderate size a decision rests; sizes of arrays are limited by the call."""
         launch = self.model.space.names.launch
-        return [name for name in decision.assumptions if launch.get(name) not in self.kernel.dims]
+        return [name for name in decision.assumptions if launch.get(name) not in self.model.sizes]
 
     # ------------------------------------------------------------------------------------------------------------ rewriting
 

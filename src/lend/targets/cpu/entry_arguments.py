@@ -348,6 +348,7 @@ def size_value(b: EntryBuilder, size: Size, sizes: dict[DimType, str]) -> str:
 def guard_computed(b: EntryBuilder, call: Bindings) -> None:
     """Derived sizes are what the arrays have."""
     for size, there in call.computed:
+        b.require(b.emit(f"icmp ule i64 {there}, {MAX_SIZE}"))
         b.require_same("i64", size_value(b, size, call.sizes), there)
 
 
