@@ -166,10 +166,12 @@ class EntryBuilder(FunctionBuilder):
 
     # ------------------------------------------------------------------------------------------- guards
 
-    def branch(self, condition: str, then: str, orelse: str, weights: tuple[int, int] | None = None) -> None:
+    def branch(
+        self, condition: str, then: str, orelse: str, weights: tuple[int, int] | None = None, properties: tuple[str, ...] = ()
+    ) -> None:
         """Close the block; weights are written down once."""
         if weights is None:
-            super().branch(condition, then, orelse)
+            super().branch(condition, then, orelse, properties=properties)
             return
         if weights not in self.table.weights:
             self.table.weights[weights] = self.module.metadata(f'!{{!"branch_weights", i32 {weights[0]}, i32 {weights[1]}}}')
