@@ -1,4 +1,4 @@
-"""What LLVM is told of regions whose accesses do not depend on each other, what it does with that, and that results stay right."""
+"""What LLVM is told of regions whose accesses do not depend on each other, what it does with that; results stay right."""
 
 from __future__ import annotations
 
