@@ -147,7 +147,8 @@ class Scheduler:
 
     def requirements(self, visible: list[Value]) -> list[Operation]:
         """What the proofs of initialisation rest on, tested when the kernel starts."""
-        names = dict.fromkeys(name for finding in self.judgement.init for name in self.scalars(finding.decision))
+        shown = [finding.decision for finding in self.judgement.init if finding.decision.kind == "never"]
+        names = dict.fromkeys(name for decision in shown for name in self.scalars(decision))
         if not names:
             return []
         span = self.kernel.span
