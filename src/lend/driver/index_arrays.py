@@ -32,11 +32,8 @@ from lend.runtime.borrows import ArrayParameter
 from lend.runtime.elements import AnyArray
 from lend.runtime.settings import snapshot
 
-SMALL = 1 << 17
-"""Up to so many elements NumPy, on one thread, is as fast as a call of a kernel."""
-
-TINY = 1 << 12
-"""Up to so many elements are sorted, if a count for each possible value were more work."""
+SMALL = 1 << 12
+"""Up to so many elements NumPy is quick enough: no kernel need be compiled for them."""
 
 SAMPLE = 1 << 10
 """So many elements are looked at to see whether looking for an ascending order is worth while."""
@@ -116,7 +113,7 @@ class _Lent:
             return int(flat[-1]) <= limit
         if flat.size <= SMALL and limit // DENSE <= flat.size:
             return greatest(flat) <= limit and bool(np.bincount(flat.astype(np.intp)).max() == 1)
-        if limit // SPARSE > flat.size or flat.size <= TINY:
+        if limit // SPARSE > flat.size or flat.size <= SMALL:
             ordered = np.sort(flat)
             return int(ordered[-1]) <= limit and not descends(ordered, True)
         return _distinct_by_bits(flat, limit + 1)

@@ -22,7 +22,6 @@ def way(request, monkeypatch):
     """Arrays of any size are looked at by NumPy, or by lend's own loops."""
     if request.param == "loops":
         monkeypatch.setattr(index_arrays, "SMALL", 0)
-        monkeypatch.setattr(index_arrays, "TINY", 0)
     return request.param
 
 
