@@ -22,6 +22,7 @@ def main() -> int:
     from benchmarks.cases import CASES
     from benchmarks.measure import interleaved, ratio, seconds
     from lend.cli.machine import machine, software
+    from lend.diagnostics.words import counted
 
     families = native.compilers()
     libraries = {family: built for family, name in families.items() if (built := native.compile_native(name)) is not None}
@@ -41,11 +42,11 @@ def main() -> int:
             if wrong:
                 status = 1
                 print(f"{case.name} {label}: wrong results from {', '.join(wrong)}", file=sys.stderr)
-            times = interleaved(calls, options.rounds)
+            times = interleaved(calls, options.rounds, options.threads)
             cells = [f"{ratio(times, name, 'lend'):.2f}" if name in times else "" for name in others]
             print(f"| {case.name} | {label} | {seconds(min(times['lend']))} | {' | '.join(cells)} |", flush=True)
     used = [native.version(families[family]) for family in libraries]
-    print(f"\n{machine()}, {options.threads} threads; {'; '.join([software(), *used])}.")
+    print(f"\n{machine()}, {counted(options.threads, 'thread')}; {'; '.join([software(), *used])}.")
     return status
 
 

@@ -3,14 +3,18 @@
 A sample is as many calls as take about two milliseconds. In each round every contender gives one sample, in an order that
 rotates; a time is the quickest of the rounds', the one that other work on the machine has disturbed least, and a ratio is that of
 two such times.
+
+With several threads, each sample comes after a pause, in which the threads of the contender before go to sleep (those of LLVM's
+OpenMP spin for 200 ms), and one call that does not count, which wakes the contender's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 
 SAMPLE_SECONDS = 2e-3
+PAUSE_SECONDS = 0.22
 
 
 def sample(run: Callable[[], object], calls: int) -> float:
@@ -22,15 +26,16 @@ def sample(run: Callable[[], object], calls: int) -> float:
 
 
 def calls_for(run: Callable[[], object]) -> int:
-    """How many calls make a sample; warms up on the way."""
-    run()
+    """How many calls make a sample; warms up on the way (lend and Numba compile at the first calls)."""
+    for _ in range(3):
+        run()
     calls = 1
     while (seconds := sample(run, calls) * calls) < SAMPLE_SECONDS and calls < 1 << 20:
         calls = max(2 * calls, int(calls * SAMPLE_SECONDS / max(seconds, 1e-9)))
     return calls
 
 
-def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+def interleaved(contenders: dict[str, Callable[[], object]], rounds: int, threads: int) -> dict[str, list[float]]:
     """Each contender's seconds per call, round by round."""
     calls = {name: calls_for(run) for name, run in contenders.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -38,6 +43,9 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
     for number in range(rounds):
         start = number % len(names)
         for name in names[start:] + names[:start]:
+            if threads > 1:
+                sleep(PAUSE_SECONDS)
+            contenders[name]()
             times[name].append(sample(contenders[name], calls[name]))
     return times
 
