@@ -80,6 +80,12 @@ def widths(borders: Ref[f64, Borders], out: Mut[f64, Rows]):
         out[i] = borders[i + 1] - borders[i]
 
 
+@lend.kernel(require="proved")
+def ones(y: Out[f32, N]):
+    for i in lend.grid(N):
+        y[i] = 1.0
+
+
 @lend.kernel
 def reverse(x: Ref[T, N], y: Mut[T, N]):
     for i in lend.grid(N):
@@ -178,6 +184,11 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     assert z.shape == (2 * y.size,)
     saxpy.py(2.0, x, x.copy())
     assert_type(norm.py(y), float)
+    assert_type(ones(x), None)
+    for proof in saxpy.proofs():
+        assert_type(f"{proof.place}: {proof.verdict}", str)
+        assert_type(proof.condition, str | None)
+    assert_type(saxpy.proofs(2.0, x, x.copy()).summary, str)
     assert_type(saxpy.lower(2.0, x, x.copy()).llvm, str)
     assert_type(saxpy.lower(2.0, x, x.copy()).asm, str)
 
@@ -201,7 +212,7 @@ def errors(x: NDArray[np.float32]) -> tuple[int, ...] | None:
     except (lend.ArgumentError, lend.ShapeError, lend.ContractError, lend.BorrowError, lend.ArithmeticFault) as error:
         print(error)
     except lend.CompileError as error:
-        print([diagnostic.code for diagnostic in error.diagnostics])
+        print([diagnostic.code for diagnostic in error.diagnostics], error.proofs)
     except lend.LendError:
         raise
     return None

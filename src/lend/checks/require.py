@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from lend.checks.places import target
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.proofs import Proof, Proofs
 from lend.diagnostics.words import counted
@@ -24,7 +25,7 @@ def unmet(name: str, proofs: Proofs) -> tuple[Diagnostic, ...]:
     kept = list({(p.place, p.because): p for p in proofs if p.keeps_check}.values())
     if not kept:
         return ()
-    first, *others = (Label(p.place, _label(p)) for p in kept)
+    first, *others = (Label(target(p.place), _label(p)) for p in kept)
     what = f"{counted(len(kept), 'check')} {'is' if len(kept) == 1 else 'are'} left"
     message = f'`{name}` must be proved (`require="proved"`), but {what} in it'
     return (Diagnostic("L0340", message, first, tuple(others), (), _fix(kept[0])),)

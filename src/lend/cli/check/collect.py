@@ -215,10 +215,10 @@ def _own_traceback(error: Exception) -> str:
 
 
 def _line(error: BaseException, file: Path) -> int | None:
-    """The last line of the file on the way to an error."""
+    """The line at which the import of the file met an error."""
     lines = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(file)]
     if lines:
-        return lines[-1]
+        return lines[0]
     return error.lineno if isinstance(error, SyntaxError) and error.filename == str(file) else None
 
 

@@ -1,0 +1,9 @@
+import lend
+from lend import Out, Ref, i64
+from lend.dims import N
+
+
+@lend.kernel(require="proved")
+def shares(x: Ref[i64, N], parts: i64, y: Out[i64, N]):
+    for i in lend.grid(N):
+        y[i] = x[i] // parts
