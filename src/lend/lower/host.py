@@ -59,7 +59,8 @@ class HostWriter(FunctionWriter):
         self.table.sweep("0", [])
         self.builder.ret("i32 1")
         parameters = ", ".join(f"ptr noalias {name}" for name in (ARGUMENTS, RESULTS, FAULT))
-        self.builder.module.add_function(f"define i32 @kernel({parameters}) nounwind {{\n{self.builder.body()}\n}}")
+        size = "" if _computes(self.kernel.body) else "optsize "  # nothing to unroll or to vectorise: LLVM need not try
+        self.builder.module.add_function(f"define i32 @kernel({parameters}) {size}nounwind {{\n{self.builder.body()}\n}}")
 
     # ------------------------------------------------------------------------------------------- boundary
 
@@ -244,6 +245,20 @@ def _write_allocate(writer: HostWriter, operation: Allocate) -> None:
 
 def _write_local(writer: HostWriter, operation: Local) -> None:
     temporaries.write_host_local(writer, operation, writer.table)
+
+
+def _computes(region: Region) -> bool:
+    """Whether there is a loop at host level that launches nothing."""
+    return any(
+        _computes(inner) or (isinstance(operation, typed.For | typed.While) and not _launches(operation))
+        for operation in region.operations
+        if not isinstance(operation, Parallel)
+        for inner in operation.regions
+    )
+
+
+def _launches(operation: typed.Operation) -> bool:
+    return any(isinstance(o, Parallel) or _launches(o) for inner in operation.regions for o in inner.operations)
 
 
 HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {

@@ -66,6 +66,7 @@ class RegionWriter(FunctionWriter):
         super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
         self._body = region.parallel.body
         self._name = region_name(region)
+        self._fallback = region.parallel.fallback
         self._reducer = Reducer(region.parallel)
         self.environment = Environment(host, self)
         self._record = self.environment.pointer(record)
@@ -98,7 +99,8 @@ class RegionWriter(FunctionWriter):
         else:
             self._segments("%begin", "%end", self._decode("%begin"), None)
         self.builder.ret("void")
-        head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline nounwind"
+        size = "optsize " if self._fallback else ""  # its loops have tests, which LLVM does not vectorise
+        head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline {size}nounwind"
         self.builder.module.add_function(f"{head} {{\n{self.builder.body()}\n}}")
 
     def _share(self, axis: Axis) -> Axis:

@@ -141,7 +141,7 @@ class Scheduler:
             results=tuple(Value(r.type, r.span, r.name) for r in operation.results),
             body=clone_region(self.body(operation.body, self.safe | fast_operations), mapping),
         )
-        slow = replace(slow, results=tuple(Value(r.type, r.span, r.name) for r in operation.results))
+        slow = replace(slow, fallback=True, results=tuple(Value(r.type, r.span, r.name) for r in operation.results))
         then, orelse = Region((), (fast,), fast.results), Region((), (slow,), slow.results)
         return [*before, typed.If(operation.span, operation.results, condition, then, orelse)]
 
