@@ -204,7 +204,7 @@ def test_bad02_with_the_number_of_blocks_as_a_scalar():
 
 def test_bad03_one_step_in_one_loop_that_reads_what_others_write():
     # elliotsayes/faial: racy-cav21, its two phases in one loop
-    with refused("L0310", "`y`", "write and read y["):
+    with refused("L0310", "`y`", "thread t=1 writes y[1], which thread t=0 reads"):
 
         @lend.kernel
         def kernel(x: Mut[f32, N], y: Mut[f32, M]):
@@ -262,7 +262,7 @@ def test_bad08_last_thread_of_a_block_writes_into_the_next():
                 p[b * 8 + t] = i32(1)
                 p[b * 8 + t + 1] = i32(2)
 
-    with refused("L0301", "`p`", "index 24", "size 24"):
+    with refused("L0301", "`p`", "thread b=2, t=7 writes p[24]", "size 24"):
 
         @lend.kernel
         def other(p: Mut[i32, Literal[24]]):
@@ -342,7 +342,7 @@ def test_bad18_one_array_for_two_exclusive_arguments():
 
 def test_bad20_more_threads_than_elements():
     # descend: write_data_race, scale_vec
-    with refused("L0301", "`v`", "index 13", "size 13"):
+    with refused("L0301", "`v`", "thread b=1, t=5 reads v[13]", "size 13"):
 
         @lend.kernel
         def kernel(v: Mut[f32, Literal[13]]):

@@ -255,7 +255,7 @@ def test_s16_a_negative_subscript_is_not_from_the_end():
         def constant(x: Mut[f64, N]):
             x[-1] = 0.0
 
-    with refused("L0301", "index -1", "thread i=0"):
+    with refused("L0301", "thread i=0 reads x[-1]"):
 
         @lend.kernel
         def computed(x: Ref[f64, N], y: Out[f64, N]):
@@ -358,7 +358,7 @@ def test_h10_a_race_between_both_parameters_of_a_function():
     def shift(to, source, i):
         to[i] = source[i + 1]
 
-    with refused("L0310", "write and read y["):
+    with refused("L0310", "writes y[1], which thread i=0 reads"):
 
         @lend.kernel
         def kernel(y: Mut[f64, N]):
@@ -514,8 +514,7 @@ def test_c07_a_skipped_store_leaves_a_tile_unwritten():
         @lend.kernel
         def kernel(at: Ref[i64, N], y: Out[f64, N]):
             t = lend.empty(f64, N)
-            for i in lend.grid(N):
-                for k in range(1):
-                    t[(at[i] - at[i]) + i] = 1.0
+            for i in range(N):
+                t[at[i]] = 1.0
             for i in lend.grid(N):
                 y[i] = t[i]

@@ -29,6 +29,9 @@ _WORDS: dict[str, VerdictName] = {"never": "proved", "when": "launch", "may": "c
 
 Sample = dict[str, int]
 
+LONGEST_CONDITION = 100
+"""Characters of a condition that a message still shows."""
+
 
 class Explainer:
     """Collects proofs and diagnostics of one kernel."""
@@ -359,6 +362,8 @@ class Explainer:
         condition = self.condition(Decision("when", good=decision.good))
         swapped = finding.second.writes and not finding.first.writes
         example = self.both_touch(finding, swapped, sample, "")
+        if len(condition) > LONGEST_CONDITION:
+            return f"iterations of this loop race on `{name}` for these sizes and scalars, as where {example}"
         return f"iterations of this loop race on `{name}` unless {condition}: {example}"
 
     def kind(self, access: Access) -> str:
