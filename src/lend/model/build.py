@@ -348,14 +348,17 @@ class Builder(Evaluator):
             inside = both(
                 inside, both(at_least(dimension.index, Linear.constant(0)), at_least(dimension.size, dimension.index.plus(1)))
             )
-        if self.region is not None and not self.known(inside):
-            return
+        relied: tuple[str, ...] = ()
+        if self.region is not None:
+            if not self.known(inside):
+                return
+            relied = self.relied
         name = self.fresh(operation.result.name or "index", 0, LARGEST_SIZE, free=True, value=operation.result)
         last = bound if kind == "offsets" else bound.plus(-1)
         # Where there is nothing to index nothing is loaded: no instance may be lost for it.
         within = at_least(last, Linear.of(name))
         self.define(name, within if self.interval(last)[0] >= 0 else either(at_least(Linear.constant(-1), last), within))
-        self.numbers[operation.result] = Linear.of(name)
+        self.numbers[operation.result] = Linear.of(name).assuming(relied)
         self.model.loads[name] = IndexLoad(access.root, kind, access.element)
 
     def access(
