@@ -447,8 +447,8 @@ class Parallel:
     identity at its start); it yields those values at the iteration's end. `results`: per reduction, its values.
     A zero step is a fault at `site` (None if all steps are non-zero constants). `independent`: it is proved, for every run that
     gets here, that no two iterations touch one element, one of them writing; private arrays and reductions aside.
-    `final_writes`: it is proved that no iteration touches an element again that it has written. `fallback`: this is the version
-    for launches that fail the condition of another one.
+    `final_writes`: it is proved that no iteration touches an element again that it has written (asked only where vectors can come
+    of it). `fallback`: this is the version for launches that fail the condition of another one.
     """
 
     span: Span

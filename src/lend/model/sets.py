@@ -37,6 +37,7 @@ class Space:
         self.names = names
         self.context = isl.Context()
         self.truncated = False  # whether the last set lacks far definitions
+        self._sets: dict[str, Any] = {}  # by description: many accesses ask the same
 
     def closure(self, mentioned: Iterable[str]) -> list[str]:
         """The names and all that their definitions mention, nearest first."""
@@ -112,7 +113,28 @@ class Space:
         body = text(All(tuple(dict.fromkeys(constraints))), direction)
         exists = f"exists {', '.join(inner)} : " if inner else ""
         description = f"[{', '.join(parameters)}] -> {{ [{', '.join(tuple_names)}] : {exists}{body} }}"
-        return self.guarded(lambda: isl.Set(description, self.context))
+        if description not in self._sets:  # reading a set is most of what a question costs
+            self._sets[description] = self.guarded(lambda: isl.Set(description, self.context))
+        return self._sets[description]
+
+    def affordable(self, constraints: list[Formula], direction: Direction) -> list[Formula]:
+        """The conjuncts that do not fall apart into too many alternatives together. A may set can do without the rest.
+
+        Later conjuncts of a question are nearer to its point than the facts it begins with, so that they are kept first. Raises
+        OverBudget for a must set; `truncated` says whether something was left out.
+        """
+        parts = [p for c in constraints for p in (c.parts if isinstance(c, All) else (c,))]
+        kept: list[Formula] = []
+        alternatives = 1
+        for part in sorted(dict.fromkeys(reversed(parts)), key=lambda p: disjuncts(p) > 1):
+            if alternatives * disjuncts(part) <= MOST_ALTERNATIVES:
+                alternatives *= disjuncts(part)
+                kept.append(part)
+            elif direction == "must":
+                raise OverBudget
+            else:
+                self.truncated = True
+        return kept
 
     def element_names(self, dimensions: int) -> list[str]:
         """Names for the subscripts of an element."""

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lend.checks.check_revisits import writes_are_final
 from lend.checks.check_races import RaceFinding
+from lend.checks.check_revisits import writes_are_final
 from lend.checks.decide import Decision
 from lend.checks.judge import Judgement
 from lend.diagnostics.sites import Site
@@ -28,6 +28,7 @@ from lend.language.abi import MAX_SIZE
 from lend.model.build import Model
 from lend.model.linear import Formula
 from lend.schedule.conditions import ConditionWriter
+from lend.schedule.innermost import innermost, integer_constants
 
 
 def schedule(kernel: typed.Kernel, judgement: Judgement, judged_again: bool = False) -> typed.Kernel:
@@ -52,6 +53,7 @@ class Scheduler:
         self.fast: dict[int, set[int]] = {}  # region number -> operations whose check goes in the fast version
         self.races: dict[int, list[Decision]] = {}
         self.findings: dict[int, RaceFinding] = {}  # by the identity of their decisions
+        self.constants = integer_constants(kernel.body)
         self.unproved: set[int | None] = set()  # numbers of regions whose iterations may depend on each other
         self._sort(judged_again)
 
@@ -128,7 +130,8 @@ class Scheduler:
             self.sites.append(Site("race", operation.span, text=self.text(decision)))
             before.append(typed.Require(operation.span, condition, len(self.sites) - 1))
         if number not in self.unproved:
-            operation = replace(operation, independent=True, final_writes=writes_are_final(self.model, number))
+            final = innermost(operation, self.constants) and writes_are_final(self.model, number)
+            operation = replace(operation, independent=True, final_writes=final)
         slow = replace(operation, body=self.body(operation.body, self.safe))
         fast_operations = self.fast.get(number)
         if not fast_operations:
