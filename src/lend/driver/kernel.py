@@ -354,6 +354,9 @@ def kernel(
     """
 
     def decorate(python: Callable[P, R]) -> Kernel[P, R]:
-        return listening.made(python, lambda: Kernel(python, math, require))
+        listener = listening.current()
+        if listener is None:
+            return Kernel(python, math, require)
+        return listener(python, lambda: Kernel(python, math, require))
 
     return decorate if python is None else decorate(python)

@@ -1,15 +1,14 @@
 """Who hears of each kernel that a program makes: nobody, but for `lend check`, which goes on where a kernel is refused.
 
-Does: hand the making of a kernel to the listener of this process, if it has one.  Does not: know what listeners do.
+Does: hold the listener of this process, to whom `@lend.kernel` hands the making of a kernel.  Does not: know what listeners do.
 Invariants: without a listener, `@lend.kernel` is what it is; a listener is set before a program starts, by whoever runs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-K = TypeVar("K")
 Listener = Callable[[Callable[..., Any], Callable[[], Any]], Any]
 """Called with a function and what makes a kernel of it, or raises CompileError; the result takes the kernel's place."""
 
@@ -22,6 +21,6 @@ def listen(listener: Listener | None) -> None:
     _listener = listener
 
 
-def made(python: Callable[..., Any], make: Callable[[], K]) -> K:
-    """The kernel that `make` makes of `python`, or what the listener puts in its place."""
-    return make() if _listener is None else _listener(python, make)
+def current() -> Listener | None:
+    """Who makes the kernels now."""
+    return _listener

@@ -328,6 +328,17 @@ def test_a_module_of_a_package_is_imported_as_one(capfd: pytest.CaptureFixture[s
     assert status == 0 and statuses(found) == {"saxpy": "accepted"}
 
 
+def test_kernels_that_come_with_lend_are_reported_only_if_they_are_asked_for(capfd: pytest.CaptureFixture[str]) -> None:
+    from lend.cli.demo import kernels
+
+    uses = GATHER.replace("gather", "pick").replace("Ref[i64, M]", "Ref[Index[N], M]")
+    call = "\npick(np.ones(9, np.float32), np.zeros(300_000, np.int64), np.ones(300_000, np.float32))\n"
+    _, found, _ = report(capfd, write(uses, call))
+    assert statuses(found) == {"pick": "accepted"}
+    status, found, _ = report(capfd, str(kernels.__file__))
+    assert status == 0 and {"gaussian_blur", "sobel_edges", "settle_heat"} <= set(statuses(found))
+
+
 def test_the_main_part_of_a_program_does_not_run(capfd: pytest.CaptureFixture[str]) -> None:
     assert report(capfd, write(SAXPY, "\nif __name__ == '__main__':\n    raise SystemExit(3)\n"))[0] == 0
 

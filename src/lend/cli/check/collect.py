@@ -69,7 +69,9 @@ class Collector:
 
     def __call__(self, python: Callable[..., Any], make: Callable[[], Any]) -> Any:
         """The listener: make a kernel, and keep it or its refusal."""
-        if str(getattr(python, "__module__", "")).partition(".")[0] == "lend":
+        code = getattr(python, "__code__", None)
+        ours = str(getattr(python, "__module__", "")).partition(".")[0] == "lend"
+        if code is None or (ours and code.co_filename != self.file):
             return make()
         try:
             kernel = make()
