@@ -16,14 +16,12 @@ from lend.language.types import BF16, F16, F32, ScalarType, alignment_of
 from lend.lower.arithmetic import ScalarEmitter, memory_type, register_type
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.control import counted_loop
+from lend.lower.folds import Group, LaneVectors, foldable
 from lend.lower.indexing import add, multiply, offset
 from lend.lower.writer import FunctionWriter
 
 PARTIAL_BYTES = 16
 """What each value of a partial result takes in memory."""
-
-
-_OF_BOOLS = {"add": "or", "max": "or", "mul": "and", "min": "and"}
 
 
 @dataclass(frozen=True)
@@ -43,38 +41,16 @@ class Component:
         """The alignment in memory."""
         return alignment_of(self.storage)
 
-    @property
-    def whole_vectors(self) -> bool:
-        """Whether one instruction combines many: not of complex numbers, nor where a result is rounded once more."""
-        return self.type.kind != "complex" and self.storage is self.type
-
-    def combine_vectors(self, builder: FunctionBuilder, width: int, left: str, right: str) -> str:
-        """`left op right`, element by element, as in memory."""
-        element = memory_type(self.storage)
-        vector, kind = f"<{width} x {element}>", self.type.kind
-        operator: str = _OF_BOOLS.get(self.operator, self.operator) if kind == "bool" else self.operator
-        if operator in ("min", "max"):
-            name = f"{operator}imum" if kind == "float" else f"{'s' if kind == 'int' else 'u'}{operator}"
-            full = f"llvm.{name}.v{width}{ {'float': 'f32', 'double': 'f64'}.get(element, element) }"
-            builder.module.declare(full, f"declare {vector} @{full}({vector}, {vector})")
-            return builder.emit(f"call {vector} @{full}({vector} {left}, {vector} {right})")
-        return builder.emit(f"{'f' if kind == 'float' else ''}{operator} {vector} {left}, {right}")
-
 
 class Reducer:
     """The reductions of one parallel loop, their values in a row."""
 
     def __init__(self, parallel: Parallel) -> None:
-        self._groups: list[tuple[BinaryOperator, list[ScalarType]]] = [
+        self.groups: list[Group] = [
             (reduction.operator, [value.scalar for value in reduction.inits]) for reduction in parallel.reductions
         ]
-        self.components = [Component(type, operator) for operator, types in self._groups for type in types]
+        self.components = [Component(type, operator) for operator, types in self.groups for type in types]
         self.partial_bytes = PARTIAL_BYTES * len(self.components)
-
-    @property
-    def whole_vectors(self) -> bool:
-        """Whether each value is combined by itself, many of them by one instruction."""
-        return all(len(types) == 1 for _, types in self._groups) and all(c.whole_vectors for c in self.components)
 
     def identities(self, scalars: ScalarEmitter) -> list[str]:
         """The operands that each iteration's reduction parameters start from."""
@@ -84,7 +60,7 @@ class Reducer:
         """`left op right`, for every reduction."""
         strict = ScalarEmitter(builder, "strict")
         out: list[str] = []
-        for operator, types in self._groups:
+        for operator, types in self.groups:
             a, b = left[len(out) : len(out) + len(types)], right[len(out) : len(out) + len(types)]
             if len(types) == 1:
                 out.append(strict.binary(operator, types[0], a[0], b[0]))
@@ -122,18 +98,26 @@ class Lanes:
             writer.builder.alloca(f"[{LANES} x {memory_type(component.storage)}]", "lanes", 64)
             for component in reducer.components
         ]
+        self._vectors = self._whole()
+
+    def _whole(self) -> list[LaneVectors] | None:
+        """The lanes as vectors; None where they are not combined so."""
+        if not foldable(self._reducer.groups):
+            return None
+        strict, arrays = ScalarEmitter(self._writer.builder, "strict"), iter(self._arrays)
+        return [
+            LaneVectors(strict, group, [next(arrays) for _ in group[1]], self._writer.aliases.lanes)
+            for group in self._reducer.groups
+        ]
 
     def clear(self) -> None:
         """Every lane starts from the identity."""
-        identities = self._reducer.identities(self._writer.scalars)
-        if not self._reducer.whole_vectors:
-            counted_loop(self._writer, "0", str(LANES), lambda lane: self._store(lane, identities), "lane")
+        if self._vectors is not None:
+            for vectors in self._vectors:
+                vectors.clear()
             return
-        for array, component, value in zip(self._arrays, self._reducer.components, identities, strict=True):
-            element = memory_type(component.storage)
-            value = {"true": "1", "false": "0"}.get(value, value)
-            whole = f"<{LANES} x {element}> splat ({element} {value})"
-            self._writer.builder.append(f"store {whole}, ptr {array}, align 64{self._writer.aliases.lanes}")
+        identities = self._reducer.identities(self._writer.scalars)
+        counted_loop(self._writer, "0", str(LANES), lambda lane: self._store(lane, identities), "lane")
 
     def accumulate(self, lane: str, values: list[str]) -> None:
         """`lane = lane op values`."""
@@ -141,8 +125,8 @@ class Lanes:
 
     def fold(self) -> list[str]:
         """The block's partial result: lanes folded in halves."""
-        if self._reducer.whole_vectors:
-            return [self._fold(array, component) for array, component in zip(self._arrays, self._reducer.components, strict=True)]
+        if self._vectors is not None:
+            return [value for vectors in self._vectors for value in vectors.fold()]
         width = LANES // 2
         while width:
             half = width
@@ -154,23 +138,6 @@ class Lanes:
             counted_loop(self._writer, "0", str(width), fold_lane, "lane")
             width //= 2
         return self._load("0")
-
-    def _fold(self, array: str, component: Component) -> str:
-        """The same on whole vectors, which LLVM need not find out from loops."""
-        builder, element, width = self._writer.builder, memory_type(component.storage), LANES // 2
-        upper = offset(builder, array, str(width * component.storage.bytes))
-        low, high = (
-            builder.emit(f"load <{width} x {element}>, ptr {place}, align {component.alignment}{self._writer.aliases.lanes}")
-            for place in (array, upper)
-        )
-        while True:
-            both = component.combine_vectors(builder, width, low, high)
-            if width == 1:
-                break
-            width //= 2
-            low, high = (_part(builder, both, element, 2 * width, first, width) for first in (0, width))
-        result = builder.emit(f"extractelement <1 x {element}> {both}, i32 0")
-        return builder.emit(f"icmp ne i8 {result}, 0") if component.type.kind == "bool" else result
 
     def _places(self, lane: str) -> list[str]:
         builder = self._writer.builder
@@ -189,12 +156,6 @@ class Lanes:
     def _store(self, lane: str, values: list[str]) -> None:
         for component, place, value in zip(self._reducer.components, self._places(lane), values, strict=True):
             self._writer.scalars.store(component.storage, value, place, component.alignment, self._writer.aliases.lanes)
-
-
-def _part(builder: FunctionBuilder, vector: str, element: str, width: int, first: int, count: int) -> str:
-    """`count` elements of a vector."""
-    places = ", ".join(f"i32 {place}" for place in range(first, first + count))
-    return builder.emit(f"shufflevector <{width} x {element}> {vector}, <{width} x {element}> poison, <{count} x i32> <{places}>")
 
 
 def _lexicographic(
