@@ -36,6 +36,7 @@ class Refused(Exception):
 
     lines: tuple[int, ...]
     message: str
+    diagnostics: tuple[Any, ...] = ()
 
 
 def define(source: str) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def judged(step: Callable[[], Any], what: str) -> Any:
             lines.append(diagnostic.primary.span.line)
         if not lines or "Traceback" in text or "LLVM" in text or not all(line > 0 for line in lines):
             raise Finding("improper diagnostic", text) from error
-        raise Refused(tuple(lines), text) from None
+        raise Refused(tuple(lines), text, tuple(error.diagnostics)) from None
     except lend.LendError:
         raise
     except Exception as error:
