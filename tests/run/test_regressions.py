@@ -191,7 +191,10 @@ def kernel_of(body: str, header: str = "x: Ref[i64, N], y: Mut[i64, N]"):
 
 
 def test_private_arrays_that_no_stack_holds_are_refused():
-    body = "    for i in lend.grid(N):\n        z = lend.local(f64, {0})\n        z[x[i]] = i\n        y[i] = i64(z[{0} - 1])\n"
+    body = (
+        "    for i in lend.grid(N):\n        z = lend.local(f64, {0})\n        for k in range({0}):\n            z[k] = 0\n"
+        "        z[x[i]] = i\n        y[i] = i64(z[{0} - 1])\n"
+    )
     y = np.zeros(3, int)
     kernel_of(body.format(8_000))(np.array([7_999, 0, 7_999]), y)
     assert y.tolist() == [0, 0, 2]

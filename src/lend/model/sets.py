@@ -99,12 +99,7 @@ class Space:
             constraints += [rename(definition, renaming) for definition in own.values()]
             truncated = truncated or self.truncated
         self.truncated = truncated
-        constraints = [resolved(formula, direction) for formula in dict.fromkeys(constraints)]
-        alternatives = 1
-        for formula in constraints:
-            alternatives *= disjuncts(formula)
-            if alternatives > MOST_ALTERNATIVES:
-                raise OverBudget
+        constraints = self.affordable([resolved(formula, direction) for formula in constraints], direction)
         everything = {n for formula in constraints for n in names_of(formula)} | set(tuple_names)
         parameters = sorted(
             n for n in everything if n in self.names.launch and n not in tuple_names and not self.varies(n, bound)
