@@ -74,7 +74,7 @@ class RegionWriter(FunctionWriter):
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
-        self.facts.wanted = can_fault(self._body)
+        self.facts.wanted = can_fault(self._body) and not self._fallback
         self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
         self._base = "0"  # position of an iteration less its innermost counter
