@@ -5,7 +5,8 @@ Invariants: a photograph is three planes (red, green, blue) of H x W values from
 border is repeated.
 
 A second reading after the README: a kernel is a function over arrays that are lent to it. `Ref` lends for reading, `Mut` for
-writing; `H` in two annotations is the same size. A `for … in lend.grid(…)` runs its iterations in parallel, in no order.
+reading and writing, `Out` to be filled; `H` in two annotations is the same size. A `for … in lend.grid(…)` runs its iterations in
+parallel, in no order.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 from typing import Literal
 
 import lend
-from lend import Mut, Ref, comptime, f32, f64, i32, i64
+from lend import Mut, Out, Ref, comptime, f32, f64, i32, i64
 from lend.dims import C, H, K, M, N, W
 
 
@@ -25,26 +26,29 @@ def clamp(position: i64, last: i64) -> i64:
 
 
 @lend.kernel
-def gaussian_blur(picture: Ref[f32, C, H, W], weights: Ref[f32, K], blurred: Mut[f32, C, H, W]):
-    """Each pixel becomes the weighted mean of its neighbours: first along its row, then along its column."""
-    assert K % 2 == 1  # a contract, checked once at the call
+def gaussian_blur(picture: Ref[f32, C, H, W], weights: Ref[f32, K], blurred: Out[f32, C, H, W], R: comptime[int]):
+    """Each pixel becomes the weighted mean of its neighbours: first along its row, then along its column.
+
+    `R` is a compile-time value: each radius has code of its own, in which the loops over `k` are unrolled.
+    """
+    assert K == 2 * R + 1  # a contract, checked once at the call
     rows = lend.empty(f32, C, H, W)  # a temporary, freed when the kernel ends
 
     for c, i, j in lend.grid(C, H, W):
         total = f32(0)
-        for k in range(K):
-            total += weights[k] * picture[c, i, clamp(j + k - K // 2, W - 1)]
+        for k in range(-R, R + 1):
+            total += weights[R + k] * picture[c, i, clamp(j + k, W - 1)]
         rows[c, i, j] = total
 
     for c, i, j in lend.grid(C, H, W):  # starts when the loop above has ended, and sees what it wrote
         total = f32(0)
-        for k in range(K):
-            total += weights[k] * rows[c, clamp(i + k - K // 2, H - 1), j]
+        for k in range(-R, R + 1):
+            total += weights[R + k] * rows[c, clamp(i + k, H - 1), j]
         blurred[c, i, j] = total
 
 
 @lend.kernel
-def sobel_edges(picture: Ref[f32, Literal[3], H, W], edges: Mut[f32, H, W]):
+def sobel_edges(picture: Ref[f32, Literal[3], H, W], edges: Out[f32, H, W]):
     """The steepness of the brightness at each pixel: bright where the picture changes fast."""
     grey = lend.empty(f32, H, W)
     for i, j in lend.grid(H, W):
@@ -72,8 +76,7 @@ def bilateral(
 ):
     """Smooths, but keeps edges: the mean over a neighbourhood in which near pixels and pixels of a like colour weigh most.
 
-    `distance` (in pixels) and `contrast` (in brightness) are the widths of the two Gaussians; `R` is a compile-time value, so
-    each radius has code of its own.
+    `distance` (in pixels) and `contrast` (in brightness) are the widths of the two Gaussians.
     """
     assert distance > 0 and contrast > 0
     nearness = -0.5 / (distance * distance)

@@ -57,7 +57,7 @@ def show_table(outcomes: Sequence[Outcome], rounds: int) -> None:
         )
     console.print(table)
     console.print(f"{machine()}; {software()}.", highlight=False, soft_wrap=True)
-    runs = "one run" if rounds == 1 else f"medians of {rounds} runs, in turn"
+    runs = "of one run" if rounds == 1 else f"the best of {rounds} runs, in turn"
     for outcome in outcomes:
         if not outcome.agrees:
             console.print(f"[bold red]{outcome.title} differs:[/] at most {outcome.tolerance:.0e} is allowed.", soft_wrap=True)
