@@ -1,8 +1,8 @@
 """The demo's four cases: what runs, against what, and what counts as agreement.
 
 Does: load the photograph, run kernel and reference in turn, compare them and take times.  Does not: print or draw.
-Invariants: the first call of a kernel, which compiles it, is timed apart; of the later ones the quickest counts, which a busy machine
-has disturbed least, and NumPy's and lend's runs alternate.
+Invariants: the first call of a kernel, which compiles it, is timed apart; of the later ones the quickest counts, which a busy
+machine has disturbed least, and NumPy's and lend's runs alternate.
 """
 
 from __future__ import annotations
