@@ -1,0 +1,54 @@
+"""`lend bench --compile`: a table by pipeline step, for kernels of a file and for those that come with lend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lend import cli
+
+FILE = '''
+import numpy as np
+import lend
+from lend import Mut, Ref, f32, f64
+from lend.dims import N
+
+@lend.kernel
+def double(x: Mut[f64, N]):
+    for i in lend.grid(N):
+        x[i] *= 2.0
+
+@lend.kernel
+def scaled(n: lend.comptime[int], x: Mut[f64, N]):
+    for i in lend.grid(N):
+        x[i] *= n
+
+scaled(3, np.ones(4))
+'''
+
+
+def test_the_kernels_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "two_kernels_to_measure.py"
+    file.write_text(FILE)
+    assert cli.main(["bench", "--compile", "--repeat", "1", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(line for line in lines if line.startswith("kernel"))
+    steps = "parse typecheck check schedule plan lower emit total parse_ir optimise generate load"
+    assert head.split()[1:13] == steps.split()
+    for name in ("double", "scaled", "median", "largest"):
+        (row,) = [line.split() for line in lines if line.startswith(name)]
+        times = [float(cell) for cell in row[1:13]]
+        assert sum(times[:7]) == pytest.approx(times[7], abs=0.5)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["bench", "--compile", str(tmp_path / "none.py")]) == 2
+    assert "there is no file" in capsys.readouterr().err
+
+
+def test_without_a_subject_it_says_what_it_can_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["bench"])
+    assert stopped.value.code == 2
+    assert "--compile" in capsys.readouterr().err
