@@ -219,7 +219,6 @@ def test_three_elements_by_each_iteration():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_blocks_of_a_fixed_length_with_a_tail():
     @lend.kernel
     def kernel(x: Ref[f32, N], y: Out[f32, N]):
@@ -241,7 +240,6 @@ def test_blocks_of_a_fixed_length_with_a_guard():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_tiles_of_a_comptime_length():
     @lend.kernel
     def kernel(x: Ref[f32, N], y: Out[f32, N], T: comptime[int] = 16):
@@ -253,7 +251,6 @@ def test_tiles_of_a_comptime_length():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_tiles_in_two_dimensions():
     @lend.kernel
     def kernel(x: Ref[f32, N, M], y: Out[f32, M, N]):
@@ -274,7 +271,6 @@ def test_a_flat_index_taken_apart_by_a_constant_width():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_a_flat_index_of_three_dimensions_taken_apart():
     @lend.kernel
     def kernel(x: Out[f32, N, Literal[10], Literal[10]]):
@@ -1044,7 +1040,6 @@ def test_ring_buffer_of_constant_length():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_temporary_written_in_every_step_of_a_host_loop():
     @lend.kernel
     def kernel(x: Ref[f64, N], y: Out[f64, N]):
@@ -1058,7 +1053,6 @@ def test_temporary_written_in_every_step_of_a_host_loop():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_temporary_filled_by_a_host_loop():
     @lend.kernel
     def kernel(x: Ref[f64, N], y: Out[f64, N]):
@@ -1071,7 +1065,6 @@ def test_temporary_filled_by_a_host_loop():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_output_in_halves_that_meet():
     @lend.kernel
     def kernel(y: Out[f64, N]):
@@ -1083,7 +1076,6 @@ def test_output_in_halves_that_meet():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_output_by_fours_and_the_tail_apart():
     @lend.kernel
     def kernel(y: Out[f64, N]):

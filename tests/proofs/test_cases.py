@@ -98,7 +98,6 @@ def test_ok13_private_histograms_with_bins_kept_in_range():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_ok13_private_histograms_in_one_flat_array():
     @lend.kernel
     def kernel(v: Ref[i64, N, M], s: Mut[i32, K]):

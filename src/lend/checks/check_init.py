@@ -114,6 +114,11 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
                     break
                 covered = space.set(names, cover, "must", (OTHER,))
                 missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
+        constants = _constants(model, writes)
+        if constants and not space.guarded(missing.is_empty):
+            here = All((here, *constants))
+            real = space.set(names, [here], "may")
+            missing = space.guarded(lambda m=missing, r=real: m.intersect(r))
         if space.guarded(missing.is_empty):
             mentioned = space.closure({*names_of(here), *names})
             return _settled(model, model.evaluator.rests_on(mentioned, [here]))
@@ -208,6 +213,17 @@ def _by_position(model: Model, write: Access, shape: tuple[Linear, ...]) -> Acce
     return write
 
 
+def _constants(model: Model, writes: Sequence[Access]) -> list[Formula]:
+    """What is true of the launch constants that writes mention: without it, a set that does not mention them has all their values."""
+    space = model.space
+    return [
+        space.names.definitions[name]
+        for write in writes
+        for name in space.closure(_mentioned(write))
+        if name in space.names.launch and not space.varies(name, set(write.scope.counters))
+    ]
+
+
 def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
     """Whether all elements of an `Out` argument are written."""
     shape = model.shapes[root]
@@ -232,6 +248,11 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
             constraints = [write.scope.facts, *(equal(Linear.of(n), e) for n, e in zip(names, write.element, strict=True))]
             covered = space.set(names, constraints, "must", (), existential=moving)
             missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
+        constants = _constants(model, writes)
+        if constants and not space.guarded(missing.is_empty):
+            inside = All((inside, *constants))
+            real = space.set(names, [inside], "may")
+            missing = space.guarded(lambda m=missing, r=real: m.intersect(r))
         if space.guarded(missing.is_empty):
             mentioned = space.closure({n for w in writes for n in _mentioned(w)} | {*names_of(inside), *names})
             return _settled(model, model.evaluator.rests_on(mentioned, [inside, *(w.scope.facts for w in writes)]))

@@ -740,6 +740,17 @@ class Builder(Evaluator):
 
     # ----------------------------------------------------------------------------------------------------------- regions
 
+    def iteration_name(self, hint: str, lower: Linear, upper: Linear, step: int) -> str:
+        """A count of iterations. Its range may lean on the moderate size of scalars that bound it; its definition does not."""
+        _, high = self.interval(upper.sub(lower) if step > 0 else lower.sub(upper))
+        leans = self.leans(lower, upper)
+        name = self.fresh(hint, 0, LARGEST_COUNT if leans else max(high, 0))
+        if leans:
+            self.names.ranges[name] = (0, max(high, 0))
+            self.leaning[name] = leans
+            self.scalars.add(name)
+        return name
+
     def inside_extent(self, index: Linear, lower: Linear, upper: Linear) -> Formula:
         """What is known of an index whose step is not: it lies between the bounds, on whichever side it walks."""
         forwards = both(at_least(index, lower), at_least(upper, index.plus(1)))
@@ -764,7 +775,7 @@ class Builder(Evaluator):
         self.in_region, self.region = True, number
         for (lower, upper, step), parameter in zip(steps, operation.body.parameters, strict=False):
             if step:
-                name = self.fresh(parameter.name or "i", 0, LARGEST_SIZE * 4)
+                name = self.iteration_name(parameter.name or "i", lower, upper, step)
                 index = lower.add(Linear.of(name).scale(step))
                 facts = both(facts, at_least(upper, index.plus(1)) if step > 0 else at_least(index, upper.plus(1)))
             else:  # iterations have different indices, whatever the step is
@@ -813,6 +824,9 @@ class Moves:
 
 
 MAX_ATTEMPTS = 6
+
+LARGEST_COUNT = 1 << 64
+"""No loop over 64-bit integers has more iterations."""
 
 I128 = ScalarType("count", "int", 128)
 """A type in which counts of iterations never wrap."""

@@ -418,7 +418,17 @@ class Evaluator:
         divisor = b.value
         if divisor is not None and divisor != 0:
             q = self.quotient(a, b, type)
-            return a.sub(q.scale(divisor)) if q is not None else None
+            if q is None:
+                return None
+            exact = a.sub(q.scale(divisor))
+            if not set(a.names()) & self.names.free:
+                return exact
+            # Nothing bounds the dividend, so the remainder has a name, whose range is known.
+            name = self.fresh("rest", min(divisor + 1, 0), max(divisor - 1, 0))
+            self.define(name, equal(Linear.of(name), exact))
+            if set(a.names()) & self.names.opaque:
+                self.names.opaque.add(name)
+            return Linear.of(name).assuming(exact.assumed)
         near = self.near(a, b)
         if near is not None:
             relied = self.relied

@@ -96,7 +96,9 @@ class Space:
         for suffix in copies:
             own = self.defined((n.removesuffix(suffix) for n in mentioned if n.endswith(suffix)), direction)
             renaming = self.copy(own, suffix)
-            constraints += [rename(definition, renaming) for definition in own.values()]
+            # What the caller renamed beside these (counters of host-level loops) it has defined, and does not mention as itself.
+            given = {n for n in own if n in self.names.launch and n + suffix in mentioned}
+            constraints += [rename(definition, renaming) for name, definition in own.items() if name not in given]
             truncated = truncated or self.truncated
         self.truncated = truncated
         constraints = self.affordable([resolved(formula, direction) for formula in constraints], direction)
