@@ -1,4 +1,4 @@
-"""Obligations that are decided when a kernel is called: conditions on sizes and scalars, and subscripts that are linear only then."""
+"""Obligations that are decided at the call: conditions on sizes and scalars, and subscripts that are linear only then."""
 
 import numpy as np
 import pytest

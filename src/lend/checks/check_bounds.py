@@ -1,7 +1,8 @@
 """Bounds: every subscript lies inside its own dimension.
 
 Does: decide each access of the model.  Does not: word messages (`explain.py`) or change the tree (`schedule/`).
-Invariants: an access through a view made in a region is proved only if the view's own check is: where that fails the view is empty.
+Invariants: an access through a view made in a region is proved only if the view's own check is: where that fails the view is
+empty.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ Does: decide each read of an `Out` argument, a temporary or a local array, and t
 Does not: word messages (`explain.py`).
 
 Invariants:
-- Writes are counted downward: only those that happen for sure, at exactly known elements, whose bounds are proved or a launch condition.
-- A write covers a read if it comes before it: in an earlier step of the host level (any iteration of that region), or earlier in the
-  same iteration of the same region.
+- Writes are counted downward: only those that happen for sure, at exactly known elements, whose bounds are proved or a launch
+  condition.
+- A write covers a read if it comes before it: in an earlier step of the host level (any iteration of that region), or earlier in
+  the same iteration of the same region.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
 
 
 def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
-    """Covered, if scalars are of moderate size: the kernel requires that of its arguments when it starts; of what it computes it cannot."""
+    """Covered, if scalars are of moderate size, which the kernel can require of its arguments but not of what it computes."""
     entry = {*model.sizes, *(p.value for p in model.kernel.parameters)}
     if all(model.space.names.launch.get(name) in entry for name in assumptions):
         return Decision("never", assumptions=assumptions)
@@ -214,7 +215,7 @@ def _by_position(model: Model, write: Access, shape: tuple[Linear, ...]) -> Acce
 
 
 def _constants(model: Model, writes: Sequence[Access]) -> list[Formula]:
-    """What is true of the launch constants that writes mention: without it, a set that does not mention them has all their values."""
+    """What is true of the launch constants that writes mention: a set without it has all their values."""
     space = model.space
     return [
         space.names.definitions[name]

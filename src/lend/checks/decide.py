@@ -23,8 +23,9 @@ LARGE = 1 << 20
 class Decision:
     """What is known of an obligation.
 
-    kind: "never" fails; "always" fails for all large sizes; "when": fails exactly for the launch constants in `bad`, among those in
-    `context` (so that `good` is the rest); "may": nothing was shown, for `reason`. assumptions: names of launch constants on whose moderate size all this rests.
+    kind: "never" fails; "always" fails for all large sizes; "when": fails exactly for the launch constants in `bad`, among those
+    in `context` (so that `good` is the rest); "may": nothing was shown, for `reason`. assumptions: names of launch constants on
+    whose moderate size all this rests.
     sample: an instance that fails (names and values), for "always" and "when".
     """
 

@@ -1,7 +1,7 @@
 """Proofs that wait for the values of a call: subscripts such as `i * n + j` are linear once n is known.
 
-Does: find out whether a kernel that could not be judged could be with such values; judge it again at a call and remember the verdict
-under the sizes and integer scalars of that call.  Does not: decide obligations.
+Does: find out whether a kernel that could not be judged could be with such values; judge it again at a call and remember the
+verdict under the sizes and integer scalars of that call.  Does not: decide obligations.
 Invariants: a kernel with open proofs never runs before they are closed for its arguments.
 """
 
@@ -69,7 +69,7 @@ class LaunchProofs:
 
 
 def open_values(kernel: typed.Kernel, judgement: Judgement) -> tuple[Value, ...]:
-    """The sizes and scalars whose values could make the kernel acceptable; none if it is accepted, or refused whatever they are."""
+    """The sizes and scalars whose values could make the kernel acceptable; none if they change nothing."""
     from lend.checks.judge import judge
 
     if not judgement.diagnostics or any(d.code not in _OPEN for d in judgement.diagnostics):

@@ -2,8 +2,8 @@
 
 Does: follow arrays through views, branches, loops and calls to the arguments and temporaries they may be.
 Does not: compare elements of one array.
-Invariants: arguments lent exclusively are disjoint from all others (the call saw to it), and so is each temporary; two loop-carried
-arrays are disjoint if they are before the loop and stay so in an iteration that begins with them disjoint.
+Invariants: arguments lent exclusively are disjoint from all others (the call saw to it), and so is each temporary; two
+loop-carried arrays are disjoint if they are before the loop and stay so in an iteration that begins with them disjoint.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from lend.model.evaluate import LARGEST_SIZE, Evaluator
 from lend.model.linear import (
     FALSE,
     TRUE,
-    All,
     Formula,
     Linear,
     Unknown,
@@ -194,13 +193,12 @@ class Builder(Evaluator):
         """Arrays whose sizes are known by now become views of themselves."""
         for parameter in self.kernel.parameters:
             value = parameter.value
-            if isinstance(value.type, ArrayType) and value not in self.views:
-                if all(isinstance(size, int) or size in self.numbers for size in parameter.sizes):
-                    shape = tuple(
-                        Linear.constant(size) if isinstance(size, int) else self.numbers[size] for size in parameter.sizes
-                    )
-                    self.views[value] = whole(value, shape)
-                    self.validated(value, shape)
+            if not isinstance(value.type, ArrayType) or value in self.views:
+                continue
+            if all(isinstance(size, int) or size in self.numbers for size in parameter.sizes):
+                shape = tuple(Linear.constant(size) if isinstance(size, int) else self.numbers[size] for size in parameter.sizes)
+                self.views[value] = whole(value, shape)
+                self.validated(value, shape)
 
     def validated(self, array: Value, shape: tuple[Linear, ...]) -> None:
         """The call has looked at an index array: if it has elements, its bound is not 0."""
@@ -669,9 +667,9 @@ class Builder(Evaluator):
         return Linear.of(name)
 
     def movement(self, carried: tuple[Value, ...], inits: tuple[Value, ...], yields: tuple[Value, ...]) -> Moves:
-        """How carried values change in one iteration: integers by a constant or in one direction, arrays in size or not at all."""
+        """How carried values change in one iteration: integers by a constant or one way, arrays in size or not at all."""
         moves = Moves()
-        for parameter, init, following in zip(carried, inits, yields, strict=True):
+        for parameter, _, following in zip(carried, inits, yields, strict=True):
             if isinstance(parameter.type, ArrayType):
                 if following is parameter:
                     moves.same.add(parameter)

@@ -5,8 +5,8 @@ Does: evaluate operations; keep, for each name it makes, its definition and its 
 Invariants:
 - A name stands for a value by its definition, never by its source name. Names of region-level values are per instance.
 - `definitions[name]` holds in every instance; where the value is not determined by others the name is in `opaque`.
-- An operation is taken as exact only if it is shown not to wrap; otherwise its result is opaque, with the range of its type. What is
-  shown may rest on `assumptions` about launch constants, which are conditions of every verdict that uses them.
+- An operation is taken as exact only if it is shown not to wrap; otherwise its result is opaque, with the range of its type. What
+  is shown may rest on `assumptions` about launch constants, which are conditions of every verdict that uses them.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ class Evaluator:
         return True
 
     def piecewise(self, type: ScalarType, hint: str, cases: list[tuple[Formula, Linear]], value: Value | None = None) -> Linear:
-        """The value of the case whose condition holds; the conditions are exhaustive in every instance, and exclusive where known.
+        """The value of the case whose condition holds; the conditions are exhaustive in every instance, and exclusive where
+        known.
 
         A definition that some instance could not satisfy would make that instance vanish from every set.
         """

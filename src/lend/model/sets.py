@@ -82,8 +82,8 @@ class Space:
     ) -> Any:
         """`{ [tuple_names] : formulas }` with launch constants as parameters, all other names existential.
 
-        Names ending in a suffix of `copies` are renamed copies, with the same definitions. `existential`: launch constants that are
-        not to be parameters here (counters of host-level loops, and what depends on them).
+        Names ending in a suffix of `copies` are renamed copies, with the same definitions. `existential`: launch constants that
+        are not to be parameters here (counters of host-level loops, and what depends on them).
         """
         bound = set(existential)
         mentioned: set[str] = set(tuple_names)

@@ -1,6 +1,7 @@
 """Launch conditions as operations of the typed tree.
 
-Does: turn sets of launch constants into comparisons of the values that are visible at a point.  Does not: decide which are needed.
+Does: turn sets of launch constants into comparisons of the values that are visible at a point.  Does not: decide which are
+needed.
 Invariants: a condition is never weaker than the sets it is made from: what cannot be evaluated at the point counts as failing.
 """
 
@@ -13,7 +14,7 @@ from lend.checks.decide import Decision
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
-from lend.language.types import BOOL_, I64, INDEX
+from lend.language.types import BOOL_, I64
 from lend.model.build import Model
 from lend.model.linear import Formula, names_of, negate
 from lend.model.sets import Expression, expression_of, only_over, same_parameters, within
@@ -91,9 +92,8 @@ class ConditionWriter:
 
     def as_i64(self, value: Value) -> Value:
         """An integer value as i64; larger u64 values become negative, which no condition on moderate values admits."""
-        if value.type in (I64, INDEX):
-            if value.type is I64:
-                return value
+        if value.type is I64:
+            return value
         result = Value(I64, self.span)
         self.operations.append(typed.Cast(self.span, result, value))
         return result

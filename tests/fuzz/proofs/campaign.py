@@ -15,7 +15,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from oracle import Finding, reduced
-
 from tests.fuzz.proofs.check import CASES, check, generated
 
 

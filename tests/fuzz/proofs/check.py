@@ -162,7 +162,7 @@ MARGIN = 64
 
 
 def compiled(source: str, seed: Any, sizes: list[tuple[int, int]]) -> str:
-    """Run an accepted kernel's machine code and its plain Python, on arrays between canaries: both leave the same, and only there."""
+    """Run an accepted kernel compiled and in plain Python, between canaries: both leave the same, and only there."""
     kernel = define(source)["kernel"]
     rng = random.Random(f"compiled {seed}")
     ends: set[str] = set()

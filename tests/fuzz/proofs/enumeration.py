@@ -2,8 +2,8 @@
 
 Does: run the tree that `schedule` made, printed back as Python, on arrays that know who touched which element.
 Does not: use anything of the model: an element's history is all there is.
-Invariants: goes on after a fault as compiled code does (a failed read gives 0, a failed write is skipped); an access that has lost
-its check and leaves its array is an error; so are two iterations of one loop at one element, one of them writing.
+Invariants: goes on after a fault as compiled code does (a failed read gives 0, a failed write is skipped); an access that has
+lost its check and leaves its array is an error; so are two iterations of one loop at one element, one of them writing.
 """
 
 from __future__ import annotations

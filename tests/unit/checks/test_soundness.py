@@ -1,4 +1,4 @@
-"""Programs that an earlier version of the proofs accepted, or took a check from, wrongly: each found by trying to get one through."""
+"""Programs that an earlier version of the proofs wrongly accepted, or took a check from: found by trying to get one through."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 
 from lend import cli
 
-FILE = '''
+FILE = """
 import numpy as np
 import lend
 from lend import Mut, Ref, f32, f64
@@ -25,7 +25,7 @@ def scaled(n: lend.comptime[int], x: Mut[f64, N]):
         x[i] *= n
 
 scaled(3, np.ones(4))
-'''
+"""
 
 
 def test_the_kernels_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
