@@ -6,7 +6,7 @@ Invariants: values of two iterations are different symbols, even if they have on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lend.checks.decide import Decision, decide
@@ -28,13 +28,26 @@ class RaceFinding:
 
 
 def check_races(model: Model) -> list[RaceFinding]:
-    """A finding for each pair of accesses that could meet, region by region."""
+    """A finding for each pair of accesses that could meet, region by region.
+
+    Accesses that differ in nothing but their place in the source are judged once, for the first of them.
+    """
     findings: list[RaceFinding] = []
     for region in model.regions:
-        accesses = [a for a in model.accesses if a.region == region.number and not isinstance(a.operation, typed.View)]
+        accesses = distinct(a for a in model.accesses if a.region == region.number and not isinstance(a.operation, typed.View))
         for first, second in pairs(model, accesses):
             findings.append(RaceFinding(first, second, _pair(model, first, second)))
     return findings
+
+
+def distinct(accesses: Iterable[Access]) -> list[Access]:
+    """The first of all accesses that are the same question: kind, array, field, element, facts, and whether they are assumed."""
+    seen: dict[tuple[object, ...], Access] = {}
+    for a in accesses:
+        assumed = a.operation.site is None
+        key = (a.writes, a.root, a.within, a.element, a.scope.facts, a.scope.threads, a.scope.exact, assumed)
+        seen.setdefault(key, a)
+    return list(seen.values())
 
 
 def pairs(model: Model, accesses: list[Access]) -> Iterator[tuple[Access, Access]]:
