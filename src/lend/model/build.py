@@ -33,6 +33,7 @@ from lend.model.linear import (
     limited,
     names_of,
     negate,
+    resolved,
 )
 from lend.model.loads import IndexLoad
 from lend.model.relevance import relevant
@@ -220,13 +221,19 @@ class Builder(Evaluator):
             self.validated(view.root, view.shape)
 
     def take_contracts(self) -> None:
-        """The contracts are facts, in unbounded integers."""
+        """The contracts are facts, in unbounded integers.
+
+        A call in which one fails runs nothing, so what a call does happens whatever a contract says that is not understood here
+        (of floats, or nonlinear); but what looks like a failure may be one that it rules out.
+        """
         self.ideal = True
         for operation in self.kernel.contracts.operations:
             self.visit(operation)
         self.ideal = False
-        for condition in self.kernel.contracts.yields:
-            self.scope = self.scope.given(self.condition(condition))
+        for value in self.kernel.contracts.yields:
+            condition = self.condition(value)
+            scope = self.scope.given(resolved(condition, "may"))
+            self.scope = scope if is_known(condition) else replace(scope, exact=False)
 
     # ------------------------------------------------------------------------------------------------------------- facts
 
