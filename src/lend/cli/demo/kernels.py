@@ -69,7 +69,7 @@ def sobel_edges(picture: Ref[f32, Literal[3], H, W], edges: Out[f32, H, W]):
 @lend.kernel
 def bilateral(
     picture: Ref[f32, Literal[3], H, W],
-    smooth: Mut[f32, Literal[3], H, W],
+    smooth: Out[f32, Literal[3], H, W],
     distance: f32,
     contrast: f32,
     R: comptime[int] = 4,
