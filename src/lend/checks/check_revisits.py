@@ -47,6 +47,9 @@ def _revisits(model: Model, write: Access, other: Access) -> bool:
             meet = both(meet, equal(Linear.of(name), Linear.of(renaming[name])))
         if not later:
             meet = both(meet, different(loops, [renaming[name] for name in loops]))
+    plain = {n.removesuffix(SECOND) for n in (*names_of(meet), *write.scope.threads)}
+    if model.evaluator.rests_on(model.space.closure(plain), [meet]):
+        return True  # it would be shown only for scalars of moderate size
     return not model.space.empty([meet], write.scope.threads, (SECOND,) if loops else ())
 
 

@@ -63,7 +63,7 @@ class Kernels:
         self.lines: list[str] = []
         self.depth = 1
         self.count = 0
-        self.budget = choices.pick((4, 7, 12))
+        self.budget = choices.pick((2, 3, 5, 9))
         self.affine = True
         self.plain = choices.chance(45)  # keep to affine subscripts
         self.careful = choices.pick((50, 85, 95, 100, 100))  # how many of a hundred writes are at the thread's own place
@@ -86,7 +86,7 @@ class Kernels:
             self.write(f"assert {contract}")
         place = self.host(place, 2)
         place = self.region(place)
-        place = self.host(place, 3)
+        place = self.host(place, 2)
         if c.chance(60):
             place = self.region(place)
         self.coverage(place)
@@ -202,7 +202,7 @@ class Kernels:
                 return f"({self.sum(place)}) % 2 == {c.below(2)}"
             case 8:
                 self.affine = False
-                return f"x[{self.index(place, 'N')}] > 0.0"
+                return f"x[{place.threads[0] if place.threads and c.chance(60) else self.index(place, 'N')}] > 0.0"
             case _:
                 self.affine = False
                 return f"x[{self.index(place, 'N')}] > 0.0 and {self.sum(place)} < {self.sum(place)}"
@@ -223,7 +223,9 @@ class Kernels:
         """Host-level statements."""
         c = self.choices
         for _ in range(c.below(most)):
-            match c.below(9):
+            match c.below(11):
+                case 9 | 10:
+                    place = self.temporary(place)
                 case 0 | 1:
                     name = self.name("t")
                     size = c.pick((("N",), ("N", "M"), ("M",), ("N + 1",)))
@@ -262,6 +264,51 @@ class Kernels:
                 case _:
                     place = self.region(place)
         return place
+
+    def temporary(self, place: Place) -> Place:
+        """A temporary, written in one loop and read in another, at host level perhaps inside loops and branches."""
+        c = self.choices
+        name, size = self.name("t"), c.pick(("N", "N", "M", "N + 1"))
+        self.write(f"{name} = lend.empty(f64, {size})")
+        after = replace(place, arrays={**place.arrays, name: 1}, writable=(*place.writable, name))
+        inside = after
+        depth = self.depth
+        if c.chance(35):
+            index = self.name("s")
+            self.write(f"for {index} in range({c.pick(('3', 'N', self.bounds(place)))}):")
+            inside = replace(inside, integers=(*inside.integers, index))
+            self.depth += 1
+        if c.chance(25):
+            self.write(f"if {self.guard(inside)}:")
+            self.depth += 1
+        whole = c.chance(60)
+        self.write(f"for i in lend.grid({size if whole else self.extent(inside)}):")
+        with self.indented():
+            if c.chance(25):
+                self.write(f"if {self.guard(replace(inside, threads=('i',), grid=True))}:")
+                self.depth += 1
+                self.write(f"{name}[i] = 1.0")
+                self.depth -= 1
+                if c.chance(50):
+                    self.write("else:")
+                    self.write(f"    {name}[i] = 2.0")
+            else:
+                self.write(
+                    f"{name}[{c.pick(('i', 'i', 'i', f'{size} - 1 - i', self.integer(replace(inside, threads=('i',)))))}] = 1.0"
+                )
+        self.depth = c.pick((depth, self.depth))
+        seen = inside if self.depth > depth else after
+        one = [n for n in place.writable if place.arrays[n] == 1]
+        self.write(f"for i in lend.grid({c.pick((size, size, self.extent(seen)))}):")
+        with self.indented():
+            reader = replace(seen, threads=("i",), grid=True)
+            if c.chance(35):
+                self.write(f"if {self.guard(reader)}:")
+                self.depth += 1
+            at = c.pick(("i", "i", self.integer(reader)))
+            self.write(f"{c.pick(one)}[i] = {name}[{at}]" if one else f"if {name}[{at}] > 0.0:\n{'    ' * (self.depth + 1)}pass")
+        self.depth = depth
+        return after
 
     def bounds(self, place: Place) -> str:
         """What `range` takes."""
@@ -323,7 +370,7 @@ class Kernels:
     def statement(self, place: Place) -> Place:
         c = self.choices
         self.budget -= 1
-        match c.often(((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8))):
+        match c.often(((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8), (2, 9), (2, 10))):
             case 0:
                 self.store(place)
             case 1:
@@ -369,10 +416,93 @@ class Kernels:
                     self.write(f"for {name}m in range({c.pick((2, 3, 4))}):")
                     self.write(f"    {name}[{name}m] = 1.0")
                 return replace(place, arrays={**place.arrays, name: 1}, writable=(*place.writable, name))
+            case 9:
+                return self.accumulate(place)
+            case 10:
+                return self.scratch(place)
             case _:
                 one = [n for n in place.writable if place.arrays[n] == 1]
                 if one:
                     self.write(f"put({c.pick(one)}, {self.own(place, 1)[0]}, 2.0)")
+        return place
+
+    def accumulate(self, place: Place) -> Place:
+        """A number that a loop moves, used inside and after it."""
+        c = self.choices
+        name, index = self.name("a"), self.name("m")
+        self.write(f"{name} = i64({self.sum(place)})")
+        place = replace(place, integers=(*place.integers, name))
+        self.write(f"for {index} in range({self.bounds(place)}):")
+        inside = replace(place, integers=(*place.integers, index), loop="for")
+        with self.indented():
+            if c.chance(40):
+                self.use(inside, name)
+            step = f"{name} {c.pick(('+=', '+=', '-='))} {c.pick(('1', '2', '1', index))}"
+            if c.chance(30):
+                self.write(f"if {self.guard(inside)}:")
+                self.write(f"    {step}")
+            else:
+                self.write(step)
+            if c.chance(25):
+                self.affine = False
+                self.write(f"if {self.guard(inside)}:")
+                self.write("    break")
+            if c.chance(30):
+                self.use(inside, name)
+        if c.chance(80):
+            self.use(place, name)
+        return place
+
+    def use(self, place: Place, name: str) -> None:
+        """A read or a write at a number."""
+        c = self.choices
+        at = f"{name}{c.pick(('', '', ' - 1', ' + 1', ' - 2', ' - 3', f' - {self.atom(place)}'))}"
+        two = [n for n in place.writable if place.arrays[n] == 2]
+        if two and c.chance(40):
+            self.write(f"{c.pick(two)}[{c.pick(place.threads)}, {at}] = 1.0")
+        elif c.chance(30):
+            self.store(replace(place, threads=(name,)))
+        else:
+            self.write(f"if x[{at}] > 0.0:")
+            with self.indented():
+                self.store(place)
+
+    def scratch(self, place: Place) -> Place:
+        """A private array, written here and there and read."""
+        c = self.choices
+        name, size = self.name("l"), c.pick((1, 2, 3))
+        self.write(f"{name} = lend.local(f64, {size})")
+        place = replace(place, arrays={**place.arrays, name: 1}, writable=(*place.writable, name))
+
+        def write(place: Place) -> None:
+            data = f"q[{self.index(place, 'N')}] % {size}"
+            self.write(f"{name}[{c.often(((4, str(c.below(size))), (2, self.integer(place)), (1, data)))}] = 1.0")
+
+        for _ in range(1 + c.below(2)):
+            match c.below(4):
+                case 0:
+                    write(place)
+                case 1:
+                    index = self.name("m")
+                    self.write(f"for {index} in range({c.pick((str(size), self.bounds(place)))}):")
+                    with self.indented():
+                        if c.chance(30):
+                            self.write(f"if {self.guard(replace(place, integers=(*place.integers, index)))}:")
+                            self.write("    break")
+                            self.affine = False
+                        self.write(f"{name}[{index}] = 1.0")
+                case _:
+                    self.write(f"if {self.guard(place)}:")
+                    with self.indented():
+                        write(place)
+                    if c.chance(60):
+                        self.write("else:")
+                        with self.indented():
+                            write(place)
+        target = self.own(place, 1)[0]
+        one = [n for n in place.writable if place.arrays[n] == 1 and n != name]
+        if one:
+            self.write(f"{c.pick(one)}[{target}] = {name}[{c.pick((str(c.below(size)), self.integer(place)))}]")
         return place
 
     def loop(self, place: Place) -> None:
