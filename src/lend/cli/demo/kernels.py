@@ -26,7 +26,7 @@ def clamp(position: i64, last: i64) -> i64:
 
 
 @lend.kernel
-def gaussian_blur(picture: Ref[f32, C, H, W], weights: Ref[f32, K], blurred: Out[f32, C, H, W], R: comptime[int]):
+def gaussian_blur(picture: Ref[f32, C, H, W], weights: Ref[f32, K], blurred: Out[f32, C, H, W], R: comptime[int] = 9):
     """Each pixel becomes the weighted mean of its neighbours: first along its row, then along its column.
 
     `R` is a compile-time value: each radius has code of its own, in which the loops over `k` are unrolled.
@@ -76,27 +76,33 @@ def bilateral(
 ):
     """Smooths, but keeps edges: the mean over a neighbourhood in which near pixels and pixels of a like colour weigh most.
 
-    `distance` (in pixels) and `contrast` (in brightness) are the widths of the two Gaussians.
+    `distance` (in pixels) and `contrast` (in brightness) are the widths of the two Gaussians. The rows run in parallel; within a
+    row the pixels are the innermost loop, because that is the loop that becomes vectors.
     """
-    assert distance > 0 and contrast > 0
+    assert distance > 0 and contrast > 0 and H > 0 and W > 0
     nearness = -0.5 / (distance * distance)
     likeness = -0.5 / (contrast * contrast)
-    for i, j in lend.grid(H, W):
-        red, green, blue, weights = f32(0), f32(0), f32(0), f32(0)
-        for y in range(i - R, i + R + 1):
-            for x in range(j - R, j + R + 1):
-                row, column = clamp(y, H - 1), clamp(x, W - 1)
-                r, g, b = picture[0, row, column], picture[1, row, column], picture[2, row, column]
-                difference = (r - picture[0, i, j]) ** 2 + (g - picture[1, i, j]) ** 2 + (b - picture[2, i, j]) ** 2
-                squared = f32((y - i) * (y - i) + (x - j) * (x - j))
-                weight = math.exp(nearness * squared + likeness * difference)
-                red += weight * r
-                green += weight * g
-                blue += weight * b
-                weights += weight
-        smooth[0, i, j] = red / weights
-        smooth[1, i, j] = green / weights
-        smooth[2, i, j] = blue / weights
+    padded = lend.empty(f32, 3, H + 2 * R, W + 2 * R)
+    for c, i, j in lend.grid(3, H + 2 * R, W + 2 * R):
+        padded[c, i, j] = picture[c, clamp(i - R, H - 1), clamp(j - R, W - 1)]
+
+    totals = lend.zeros(f32, 3, H, W)
+    weights = lend.zeros(f32, H, W)
+    for i in lend.grid(H):
+        for y in range(-R, R + 1):
+            for x in range(-R, R + 1):
+                far = nearness * f32(y * y + x * x)
+                for j in range(W):
+                    r, g, b = padded[0, R + i + y, R + j + x], padded[1, R + i + y, R + j + x], padded[2, R + i + y, R + j + x]
+                    difference = (r - picture[0, i, j]) ** 2 + (g - picture[1, i, j]) ** 2 + (b - picture[2, i, j]) ** 2
+                    weight = math.exp(far + likeness * difference)
+                    totals[0, i, j] += weight * r
+                    totals[1, i, j] += weight * g
+                    totals[2, i, j] += weight * b
+                    weights[i, j] += weight
+
+    for c, i, j in lend.grid(3, H, W):
+        smooth[c, i, j] = totals[c, i, j] / weights[i, j]
 
 
 @lend.kernel
