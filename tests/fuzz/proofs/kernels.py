@@ -84,11 +84,20 @@ class Kernels:
         place = Place(("N", "M", "k", "c"), (), arrays, tuple(n for n in names if self.borrows[n] != "Ref"))
         for contract in self.contracts:
             self.write(f"assert {contract}")
-        place = self.host(place, 2)
-        place = self.region(place)
-        place = self.host(place, 2)
-        if c.chance(60):
+        focus = c.below(6)
+        if focus == 0:
+            self.write("for i in lend.grid(N):")
+            with self.indented():
+                self.scratch(replace(place, threads=("i",), grid=True))
+        elif focus == 1:
+            place = self.temporary(place)
+        else:
+            place = self.host(place, 2)
             place = self.region(place)
+            if c.chance(60):
+                place = self.host(place, 2)
+            if c.chance(60):
+                place = self.region(place)
         self.coverage(place)
         parameters = ", ".join(
             f"{n}: {self.borrows[n]}[{'i64' if n == 'q' else 'f64'}, {', '.join(self.size(s) for s in ARRAYS[n])}]" for n in names
@@ -183,6 +192,9 @@ class Kernels:
     def guard(self, place: Place) -> str:
         """A condition."""
         c = self.choices
+        if not self.plain and place.threads and c.chance(15):
+            self.affine = False
+            return f"x[{place.threads[0]}] > 0.0"
         kind = c.below(10) if not self.plain else c.below(7)
         match kind:
             case 0 | 1:
