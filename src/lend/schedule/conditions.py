@@ -17,7 +17,7 @@ from lend.ir.typed import Operation, Value
 from lend.language.types import BOOL_, I64
 from lend.model.build import Model
 from lend.model.linear import Formula, names_of, negate
-from lend.model.sets import Expression, expression_of, only_over, same_parameters, within
+from lend.model.sets import Expression, OverBudget, expression_of, only_over, same_parameters, within
 
 
 class ConditionWriter:
@@ -31,7 +31,13 @@ class ConditionWriter:
         self.values = {name: value for name, value in model.space.names.launch.items() if value is not None and value in seen}
 
     def condition(self, decisions: Sequence[Decision], assumptions: Sequence[Formula]) -> Value:
-        """A bool: none of the decisions' bad sets holds, and all assumptions do."""
+        """A bool: none of the decisions' bad sets holds, and all assumptions do. False where that is too large to be said."""
+        try:
+            return self._condition(decisions, assumptions)
+        except OverBudget:
+            return self.constant(False, BOOL_)
+
+    def _condition(self, decisions: Sequence[Decision], assumptions: Sequence[Formula]) -> Value:
         good: Any = None
         for decision in decisions:
             if decision.kind != "when":
