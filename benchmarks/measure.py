@@ -5,7 +5,7 @@ rotates; a time is the quickest of the rounds', the one that other work on the m
 two such times.
 
 With several threads, each sample comes after a pause, in which the threads of the contender before go to sleep (those of LLVM's
-OpenMP spin for 200 ms), and one call that does not count, which wakes the contender's own.
+OpenMP spin for 200 ms). A first sample, which wakes the contender's own threads and warms the caches, does not count.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int, thread
         for name in names[start:] + names[:start]:
             if threads > 1:
                 sleep(PAUSE_SECONDS)
-            contenders[name]()
+            sample(contenders[name], calls[name])
             times[name].append(sample(contenders[name], calls[name]))
     return times
 
