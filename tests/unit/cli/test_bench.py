@@ -39,7 +39,9 @@ def test_the_kernels_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     for name in ("double", "scaled", "median", "largest"):
         (row,) = [line.split() for line in lines if line.startswith(name)]
         times = [float(cell) for cell in row[1:13]]
-        assert sum(times[:7]) == pytest.approx(times[7], abs=0.5)
+        assert len(times) == 12 and min(times) >= 0
+        if name in ("double", "scaled"):  # a median of sums is not the sum of medians, nor is a largest sum
+            assert sum(times[:7]) == pytest.approx(times[7], abs=0.5)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
