@@ -32,10 +32,10 @@ def assert_accepted(kernel: Any, expected: set[str], *arguments: Any) -> None:
 
 
 @contextmanager
-def refused(code: str, *words: str) -> Iterator[None]:
+def refused(code: str, *words: str) -> Iterator[pytest.ExceptionInfo[lend.CompileError]]:
     """The kernel defined inside is refused with the code, and all the words stand in the message."""
     with pytest.raises(lend.CompileError) as caught:
-        yield
+        yield caught
     said = str(caught.value)
     assert code in said, said
     for word in words:

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lend.checks.check_bounds import BoundsFinding
+from lend.checks.check_bounds import BoundsFinding, outside
 from lend.checks.decide import Decision
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import Borrow
 from lend.model.build import THREADS, Access, Model
-from lend.model.linear import All, Formula, Linear, at_least, both, equal, is_known, names_of, rename
+from lend.model.linear import All, Formula, Linear, at_least, both, equal, is_known, names_of, negate, rename
 from lend.model.sets import OverBudget, sample_of
 
 OTHER = "_w"
@@ -105,6 +105,8 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
     names = [*inner, *space.element_names(len(read.element))]
     element = [Linear.of(n) for n in names[len(inner) :]]
     here: Formula = read.scope.facts
+    for dimension in read.bounds:  # a read outside its array is another obligation's, and gives 0
+        here = both(here, negate(outside(dimension)))
     for place, subscript in zip(element, read.element, strict=True):
         here = both(here, equal(place, subscript))
     try:

@@ -417,6 +417,8 @@ class Evaluator:
     def remainder(self, a: Linear, b: Linear, type: ScalarType) -> Linear | None:
         """`a % b`, of the sign of b."""
         divisor = b.value
+        if divisor in (1, -1):
+            return Linear.constant(0)
         if divisor is not None and divisor != 0:
             q = self.quotient(a, b, type)
             if q is None:

@@ -1,0 +1,70 @@
+"""Temporaries of `lend.empty`: what is read, and what is returned, has been written."""
+
+from __future__ import annotations
+
+import lend
+from lend import Out, Ref, f64, i64
+from lend.dims import N
+
+from .verdicts import assert_accepted, refused
+
+
+def test_a_read_that_always_leaves_its_temporary_is_refused_for_that_alone() -> None:
+    with refused("L0301", "t[1], which has size 1") as caught:
+
+        @lend.kernel
+        def kernel(y: Out[f64, N]):
+            t = lend.empty(f64, N)
+            for i in lend.grid(N):
+                t[i] = 1.0
+            for i in lend.grid(N):
+                y[i] = t[i + 1]
+
+    assert "L0320" not in str(caught.value)
+
+
+def test_a_read_that_may_leave_its_temporary_is_a_matter_of_bounds() -> None:
+    @lend.kernel
+    def kernel(y: Out[f64, N], c: i64):
+        t = lend.empty(f64, N)
+        for i in lend.grid(N):
+            t[i] = 1.0
+        for i in lend.grid(N):
+            y[i] = t[i + c]
+
+    assert_accepted(kernel, {"bounds launch t"})
+
+
+def test_a_read_inside_its_temporary_that_may_not_be_written_is_refused() -> None:
+    with refused("L0320", "t[0], which has no value yet"):
+
+        @lend.kernel
+        def kernel(y: Out[f64, N], c: i64):
+            t = lend.empty(f64, N)
+            for i in lend.grid(N - 1):
+                t[i] = 1.0
+            for i in lend.grid(N):
+                y[i] = t[i + c]
+
+
+def test_what_a_failed_read_gives_is_no_excuse_for_the_next_read() -> None:
+    with refused("L0320", "t"):
+
+        @lend.kernel
+        def kernel(x: Ref[i64, N], y: Out[f64, N]):
+            t = lend.empty(f64, N)
+            for i in lend.grid((1, N)):
+                t[i] = 1.0
+            for i in lend.grid(N):
+                y[i] = t[x[i]]
+
+
+def test_a_remainder_of_one_is_nothing() -> None:
+    @lend.kernel
+    def kernel(x: Ref[i64, N], y: Out[f64, N]):
+        for i in lend.grid(N):
+            t = lend.local(f64, 1)
+            t[x[i] % 1] = 1.0
+            y[i] = t[0]
+
+    assert {p.verdict for p in kernel.proofs()} == {"proved"}
