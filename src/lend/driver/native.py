@@ -81,7 +81,7 @@ class NativePath:
         if isinstance(entry, Entry) and entry in self._chain:
             entry.refresh()  # it has left this call to Python
             return
-        from lend.targets.cpu.emit import compile_exclusively
+        from lend.targets.cpu.exclusive import compile_exclusively
 
         # No lock of our own: a fork waits for compilations, so that none is found half done, and locked, in the child.
         compile_exclusively(lambda: self._add(kernel, specialisation, binding))

@@ -117,7 +117,7 @@ def test_aarch64_code_uses_its_vector_library_names_and_vectors() -> None:
 
 def test_f16_takes_no_library_call() -> None:
     from lend.language.types import F16
-    from lend.targets.cpu.object_symbols import read_symbols
+    from lend.targets.cpu.object_file import read_symbols
 
     for cpu in (host(), named("x86-64" if X86 else "generic")):
         module = compile_module(region("default", lambda e, v: e.binary("mul", F16, v[0], v[1]), F16), machine=cpu)

@@ -10,9 +10,10 @@ import threading
 import pytest
 
 from lend.diagnostics.errors import InternalError
+from lend.targets.cpu import loader
 from lend.targets.cpu.emit import compile_module, load_object
 from lend.targets.cpu.machine import host, named
-from lend.targets.cpu.object_symbols import read_symbols
+from lend.targets.cpu.object_file import read_symbols
 from lend.targets.cpu.target import cpu
 
 ADD = "define i64 @add(i64 %a, i64 %b) {\n  %r = add i64 %a, %b\n  ret i64 %r\n}\n"
@@ -83,8 +84,41 @@ def test_given_symbols_are_called() -> None:
     module = compile_module(text, symbols={"lend_test_hook": address})
     call(module.address("f"), None)
     assert seen == [7]
+
+
+def test_each_module_calls_the_function_that_it_was_given() -> None:
+    seen: list[str] = []
+    callbacks = [ctypes.CFUNCTYPE(None, ctypes.c_int64)(lambda _, name=name: seen.append(name)) for name in "ab"]
+    text = "declare void @lend_test_other(i64)\ndefine void @f() {\n  call void @lend_test_other(i64 7)\n  ret void\n}\n"
+    addresses = [ctypes.cast(callback, ctypes.c_void_p).value or 0 for callback in callbacks]
+    modules = [compile_module(text, symbols={"lend_test_other": address}) for address in addresses]
+    for module in modules:
+        call(module.address("f"), None)
+    assert seen == ["a", "b"]
+
+
+@pytest.fixture
+def llvms_loader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects that the loader of our own leaves to LLVM's."""
+    monkeypatch.setattr(loader, "load", lambda *_: None)
+
+
+def test_llvms_loader_is_used_where_ours_does_not_do(llvms_loader: None) -> None:
+    module = compile_module(ADD)
+    assert call(module.address("add"), ctypes.c_int64, (ctypes.c_int64, 40), (ctypes.c_int64, 2)) == 42
+
+
+def test_llvms_loader_has_one_address_for_a_symbol(llvms_loader: None) -> None:
+    seen: list[int] = []
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_int64)(seen.append)
+    address = ctypes.cast(callback, ctypes.c_void_p).value
+    assert address is not None
+    text = "declare void @lend_test_third(i64)\ndefine void @f() {\n  call void @lend_test_third(i64 7)\n  ret void\n}\n"
+    module = compile_module(text, symbols={"lend_test_third": address})
+    call(module.address("f"), None)
+    assert seen == [7]
     with pytest.raises(InternalError, match="two addresses"):
-        compile_module(text, symbols={"lend_test_hook": address + 16})
+        compile_module(text, symbols={"lend_test_third": address + 16})
 
 
 def test_an_object_file_is_loaded_again() -> None:

@@ -9,53 +9,27 @@ Example: `compile_module(text).address("kernel")` is the address of `i32 kernel(
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from time import thread_time
-from typing import TypeVar
 
 import llvmlite.binding as llvm
 
 from lend.diagnostics.errors import InternalError
-from lend.targets.cpu import vector_library
+from lend.targets.cpu import loader, vector_library
+from lend.targets.cpu.exclusive import COMPILING, hold_across_forks
+from lend.targets.cpu.exclusive import compile_exclusively as compile_exclusively
 from lend.targets.cpu.libraries import load_libraries
 from lend.targets.cpu.machine import Machine, host, target_machine
-from lend.targets.cpu.object_symbols import read_symbols
-
-_COMPILING = threading.RLock()
-"""Makes a compilation whole: llvmlite locks each of its calls, but not a sequence of them."""
+from lend.targets.cpu.object_file import read_symbols
 
 
-def _before_fork() -> None:
-    """Wait for other threads' compilations and calls of LLVM, so that the child finds none of their locks held.
-
-    llvmlite's own lock is taken as well: objects are freed outside compilations, whenever their last reference goes.
-    """
-    _COMPILING.acquire()
-    _llvmlite_lock().__enter__()
-
-
-def _after_fork() -> None:
-    _llvmlite_lock().__exit__(None, None, None)
-    _COMPILING.release()
-
-
-def _llvmlite_lock() -> AbstractContextManager[None]:
+def _llvmlite_lock() -> AbstractContextManager[object]:
+    """llvmlite's own lock: objects are freed outside compilations, whenever their last reference goes."""
     return getattr(llvm.ffi.lib, "_lock", None) or nullcontext()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
-
-Result = TypeVar("Result")
-
-
-def compile_exclusively(make: Callable[[], Result]) -> Result:
-    """Call `make` while no other thread compiles and no fork can happen."""
-    with _COMPILING:
-        return make()
+hold_across_forks(_llvmlite_lock)
 
 
 class CompiledModule:
@@ -77,31 +51,33 @@ class CompiledModule:
         started = thread_time()
         table = read_symbols(object_code)
         self._defined = table.defined
-        with _COMPILING:
-            _resolve(table.undefined, symbols)
-            self._engine = _load(machine, object_code)
+        self._loaded = loader.load(object_code, dict(symbols)) if machine.is_host_architecture else None
+        if self._loaded is None:
+            with COMPILING:
+                _resolve(table.undefined, symbols)
+                self._engine = _load(machine, object_code)
         self.times["load"] = thread_time() - started
 
     def address(self, name: str) -> int:
         """The address of a function that the module defines."""
         if name not in self._defined:
             raise InternalError(f"the compiled module has no function {name}")
-        return self._engine.get_function_address(name)
+        return self._engine.get_function_address(name) if self._loaded is None else self._loaded.address(name)
 
     def data_address(self, name: str) -> int:
         """The address of a variable that the module defines."""
         if name not in self._defined:
             raise InternalError(f"the compiled module has no variable {name}")
-        return self._engine.get_global_value_address(name)
+        return self._engine.get_global_value_address(name) if self._loaded is None else self._loaded.data_address(name)
 
     def object_code(self) -> bytes:
-        """The object file, for `load_object`."""
+        """The object file, for `load_object` and `loader.load`."""
         return self._object_code
 
     @property
     def llvm(self) -> str:
         """The optimised LLVM IR."""
-        with _COMPILING:
+        with COMPILING:
             return str(self._module())
 
     @property
@@ -145,7 +121,7 @@ def optimise(ir: str, machine: Machine, passes: bool = True, times: dict[str, fl
     """The bitcode of `ir` after LLVM's full pipeline for `machine` (or, without `passes`, as it is). Times go into `times`."""
     times = {} if times is None else times
     started = thread_time()
-    with _COMPILING:
+    with COMPILING:
         try:
             module = llvm.parse_assembly(vector_library.attach(ir, machine), llvm.create_context())
             module.verify()
@@ -171,13 +147,13 @@ def optimise(ir: str, machine: Machine, passes: bool = True, times: dict[str, fl
 
 def assembly(bitcode: bytes, machine: Machine) -> str:
     """The assembly text of optimised bitcode."""
-    with _COMPILING:  # emission changes the module, so it gets its own copy
+    with COMPILING:  # emission changes the module, so it gets its own copy
         module = llvm.parse_bitcode(bitcode, llvm.create_context())
         return target_machine(machine).emit_assembly(module)
 
 
 def _object_code(bitcode: bytes, machine: Machine, level: int) -> bytes:
-    with _COMPILING:
+    with COMPILING:
         module = llvm.parse_bitcode(bitcode, llvm.create_context())
         return target_machine(machine, level).emit_object(module)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lend.targets.cpu.emit import CompiledModule, compile_module, load_object
 from lend.targets.cpu.machine import Machine, host, named
-from lend.targets.cpu.object_symbols import read_symbols
+from lend.targets.cpu.object_file import read_symbols
 from lend.targets.cpu.threads import PARALLEL_FOR, pool
 
 

@@ -14,7 +14,8 @@ import sys
 from functools import cache
 
 from lend.diagnostics.errors import InternalError
-from lend.targets.cpu.emit import CompiledModule, compile_exclusively, compile_module
+from lend.targets.cpu.emit import CompiledModule, compile_module
+from lend.targets.cpu.exclusive import compile_exclusively
 from lend.targets.cpu.machine import host
 from lend.targets.cpu.threads_ir import FUTEX, MAX_THREADS, POOL_BYTES, pool_ir
 
