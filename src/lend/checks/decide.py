@@ -13,7 +13,7 @@ from typing import Any
 from lend.model.build import Model
 from lend.model.linear import All, Direction, Formula, names_of
 from lend.model.loads import relations
-from lend.model.sets import OverBudget, at_least_set, sample_of
+from lend.model.sets import OverBudget, at_least_set, only_over, parameters_of, sample_of
 
 LARGE = 1 << 20
 """Sizes from here on count as "sufficiently large"."""
@@ -83,23 +83,34 @@ def _needed(
 
 
 def _exact(model: Model, found: Any, launch: Sequence[Formula], assumptions: tuple[str, ...]) -> Decision:
-    context = model.space.set([], [model.context, *launch], _MAY)
+    names = model.space.names
+    context = model.space.set([], [model.context, *launch], _MAY).params()
     failing = found.params()
-    good = context.params().subtract(failing).coalesce()
     sample = sample_of(found)
-    if good.is_empty() or _fails_when_large(model, context.params(), good):
+    # Counters of host-level loops, and what is computed from them, are no condition: a run meets all their values.
+    entry = {n for n, value in names.launch.items() if n in names.free or value in model.sizes}
+    if _fails_when_large(model, context, failing) or (
+        not any(names.made_in.get(n) for n in entry.intersection(parameters_of(failing)))  # what a loop reads need not be bad
+        and _fails_when_large(model, only_over(context, entry), only_over(failing, entry))
+    ):
         return Decision("always", assumptions=assumptions, sample=sample)
-    shown = good.gist(context.params()).coalesce()
-    return Decision("when", good=shown, bad=failing, context=context.params(), assumptions=assumptions, sample=sample)
+    named = {n for n, v in names.launch.items() if n in entry or v is not None or not model.space.varies(n, model.counters)}
+    failing, context = only_over(failing, named), only_over(context, named)
+    good = context.subtract(failing).coalesce()
+    moderate = model.space.set([], [model.evaluator.assumptions[n] for n in assumptions], _MAY).params()  # said beside it
+    shown = good.gist(context.intersect(only_over(moderate, named))).coalesce()
+    return Decision("when", good=shown, bad=failing, context=context, assumptions=assumptions, sample=sample)
 
 
 _MAY: Direction = "may"
 
 
-def _fails_when_large(model: Model, context: Any, good: Any) -> bool:
-    """Whether no choice of large sizes (with any scalars) is good."""
-    sizes = [n for n, value in model.space.names.launch.items() if value is not None and value in model.kernel.dims]
-    large_context, large_good = context, good
-    for name in sizes:
-        large_context, large_good = (at_least_set(s, name, LARGE) for s in (large_context, large_good))
-    return not large_context.is_empty() and bool(large_good.is_empty())
+def _fails_when_large(model: Model, context: Any, failing: Any) -> bool:
+    """Whether nothing is good, or no choice of large sizes (with any scalars) is."""
+    good = context.subtract(failing)
+    if good.is_empty():
+        return True
+    launch = model.space.names.launch
+    for name in (n for n, value in launch.items() if value is not None and value in model.kernel.dims):
+        context, good = (at_least_set(s, name, LARGE) for s in (context, good))
+    return not context.is_empty() and bool(good.is_empty())

@@ -127,6 +127,7 @@ class Model:
     divisions: list[Division] = field(default_factory=list[Division])
     joint_writes: dict[Access, tuple[Access, ...]] = field(default_factory=dict["Access", "tuple[Access, ...]"])
     loads: dict[str, IndexLoad] = field(default_factory=dict[str, IndexLoad])
+    counters: set[str] = field(default_factory=set[str])  # of sequential loops at host level
     sizes: set[Value] = field(default_factory=set[Value])  # sizes of arguments, derived ones too: the call limits them
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
@@ -537,6 +538,8 @@ class Builder(Evaluator):
             self.model.divisions.append(Division(operation, zero, self.here(), self.region))
         saved_region = self.in_region
         counter = self.fresh("m", 0, LARGEST_SIZE * 4)
+        if self.region is None:
+            self.model.counters.add(counter)
         m = Linear.of(counter)
         if step:
             position = lower.add(m.scale(step))

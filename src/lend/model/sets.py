@@ -198,6 +198,18 @@ def sample_of(found: Any) -> dict[str, int]:
     return values
 
 
+def interval_of(found: Any) -> tuple[int | None, int | None] | None:
+    """The least and the greatest value of a set of one dimension, over all parameters; None for an empty set.
+
+    A bound that does not exist is None.
+    """
+    values = found.project_out(isl.dim_type.param, 0, found.dim(isl.dim_type.param))
+    if values.is_empty():
+        return None
+    low, high = values.dim_min_val(0), values.dim_max_val(0)
+    return (low.to_python() if low.is_int() else None, high.to_python() if high.is_int() else None)
+
+
 def within(found: Any, low: int, high: int) -> Any:
     """The set simplified for parameters that are known to lie in a range."""
     known = isl.Set.universe(found.get_space())
@@ -213,6 +225,11 @@ def only_over(found: Any, names: Container[str]) -> Any:
         if found.get_dim_name(isl.dim_type.param, position) not in names:
             found = found.project_out(isl.dim_type.param, position, 1)
     return found
+
+
+def parameters_of(found: Any) -> list[str]:
+    """The names of a set's parameters."""
+    return [found.get_dim_name(isl.dim_type.param, k) for k in range(found.dim(isl.dim_type.param))]
 
 
 def same_parameters(a: Any, b: Any) -> bool:
