@@ -1,109 +1,103 @@
-"""What is measured: each case's arguments at each size, and the contenders bound to them."""
+"""What a benchmark kernel is, and the list of all of them.
+
+Does: describe a kernel apart from any language: its arguments for given extents, the sizes it is timed and tested at, what it
+moves and computes. Does not: compute; the folder of its family has a file per language (`in_lend.py`, `in_numpy.py`,
+`in_numba.py`, `in_taichi.py`, `in_warp.py`, `in_cpp.cpp`), in each of which the kernel has the name of its case.
+Invariants: nothing here needs more than NumPy, so that every contender's interpreter can import it.
+"""
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from benchmarks import kernels, native, with_numpy
+FAMILIES = ("stream", "maps", "reductions", "stencils", "dense", "filters", "bodies", "irregular")
 
+Extents = tuple[int, ...]
 Arguments = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Case:
-    """A kernel by the name it has in every module. `sizes`: (label, number) pairs, small enough for the caches first.
+class Size:
+    """Extents at which a kernel is timed. `without` names contenders that would take minutes."""
 
-    `arguments(number)` makes the arguments, `outputs` are the positions of those that the kernel writes (none: it returns its
-    result), `native` turns the arguments into those of the C function.
+    label: str
+    extents: Extents
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel.
+
+    `arguments(rng, *extents)`: arrays and scalars in the order in which every language takes them. `outputs`: positions of the
+    arrays that it writes (and the result, where it returns one, is compared too). `cpp_sizes`: (position, axis) of the sizes
+    that the C++ function takes after the arguments. `returns`: the element type of what C++ returns. `traffic` and `flops`: the
+    bytes that must move between memory and processor, and the floating-point operations, of one call. `test_extents`: around the
+    boundaries of vectors, blocks and chunks, small enough for plain Python; `chunked_extents`: large enough for several threads.
     """
 
     name: str
-    sizes: tuple[tuple[str, int], ...]
-    arguments: Callable[[int], Arguments]
+    bound: Literal["memory", "compute"]
+    arguments: Callable[..., Arguments]
     outputs: tuple[int, ...]
-    native: Callable[[Arguments], Arguments]
-    tolerance: float = 1e-4
-    exact_fraction: float = 1.0
+    cpp_sizes: tuple[tuple[int, int], ...]
+    sizes: tuple[Size, ...]
+    traffic: Callable[..., int]
+    flops: Callable[..., int]
+    test_extents: tuple[Extents, ...]
+    chunked_extents: tuple[Extents, ...]
+    returns: Any = None
+    rtol: float = 1e-11
+    atol: float = 0.0
+    share: float = 1.0  # of the elements that must agree
+    family: str = ""
 
-    def contenders(self, arguments: Arguments, libraries: dict[str, ctypes.CDLL], *, numba: bool) -> dict[str, Callable[[], Any]]:
-        """Each contender's call, on the same arguments; lend first."""
-        calls: dict[str, Callable[[], Any]] = {"lend": partial(getattr(kernels, self.name), *arguments)}
-        unchecked = getattr(kernels, f"{self.name}_unchecked", None)
-        if unchecked is not None:
-            calls["unchecked"] = partial(unchecked, *arguments)
-        calls["NumPy"] = partial(getattr(with_numpy, self.name), *arguments)
-        returns = None if self.outputs else ctypes.c_float
-        for family, library in libraries.items():
-            calls[family] = native.bind(library, self.name, *self.native(arguments), returns=returns)
-        if numba:
-            calls["Numba"] = partial(getattr(importlib.import_module("benchmarks.with_numba"), self.name), *arguments)
-        return calls
+    def make(self, extents: Extents, empty: Callable[..., Any] | None = None) -> Arguments:
+        """The arguments, the same in every process; arrays are copied into what `empty(shape, dtype)` gives."""
+        given = self.arguments(np.random.default_rng(7), *extents)
+        if empty is None:
+            return given
 
-    def disagreeing(self, calls: dict[str, Callable[[], Any]], arguments: Arguments) -> list[str]:
-        """The contenders whose result is not NumPy's."""
-        start = [argument.copy() if position in self.outputs else None for position, argument in enumerate(arguments)]
+        def placed(argument: Any) -> Any:
+            if not isinstance(argument, np.ndarray):
+                return argument
+            array = empty(argument.shape, argument.dtype)
+            array[...] = argument
+            return array
 
-        def result(run: Callable[[], Any]) -> list[Any]:
-            for position in self.outputs:
-                arguments[position][...] = start[position]
-            returned = run()
-            return [arguments[position].copy() for position in self.outputs] or [returned]
+        return tuple(placed(argument) for argument in given)
 
-        expected = result(calls["NumPy"])
-        wrong: list[str] = []
-        for name, run in calls.items():
-            close = [
-                np.isclose(a, b, rtol=self.tolerance, atol=self.tolerance) for a, b in zip(result(run), expected, strict=True)
-            ]
-            if min(float(np.mean(part)) for part in close) < self.exact_fraction:
-                wrong.append(name)
-        return wrong
+    def module(self, language: str) -> Any:
+        """The family's module for a language (`lend`, `numpy`, …)."""
+        return importlib.import_module(f"benchmarks.kernels.{self.family}.in_{language}")
 
 
-def random(*shape: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Numbers from 0 to 1, the same in every run."""
-    return np.random.default_rng(7).random(shape, dtype=np.float32)
+def footprint(arguments: Arguments) -> int:
+    """The bytes of all arrays."""
+    return sum(argument.nbytes for argument in arguments if isinstance(argument, np.ndarray))
 
 
-def with_sizes_of(position: int) -> Callable[[Arguments], Arguments]:
-    """The C arguments: all of ours, then the sizes of the array at `position`."""
-    return lambda arguments: (*arguments, *arguments[position].shape)
+def cases() -> tuple[Case, ...]:
+    """All kernels, in the order of the table."""
+    from dataclasses import replace
+
+    found: list[Case] = []
+    for family in FAMILIES:
+        module = importlib.import_module(f"benchmarks.kernels.{family}")
+        found += [replace(case, family=family) for case in module.CASES]
+    return tuple(found)
 
 
-def nbody_arguments(n: int) -> Arguments:
-    """Positions in a cube, and room for the accelerations."""
-    x, y, z = random(3, n)
-    return (x.copy(), y.copy(), z.copy(), *(np.zeros(n, np.float32) for _ in range(3)))
+def uniform(rng: np.random.Generator, *shape: int, low: float = 0.1, high: float = 1.0, dtype: Any = np.float64) -> Any:
+    """Random numbers far from zero, infinity and NaN."""
+    return (low + (high - low) * rng.random(shape)).astype(dtype)
 
 
-LENGTHS = (("32 K", 32_768), ("16 M", 1 << 24))
-SIDES = (("256²", 256), ("4096²", 4096))
-
-CASES = (
-    Case("saxpy", LENGTHS, lambda n: (np.float32(1e-6), random(n), random(n)), (2,), with_sizes_of(1)),
-    Case("stencil", SIDES, lambda n: (random(n, n), np.zeros((n, n), np.float32)), (1,), with_sizes_of(0)),
-    Case("total", LENGTHS, lambda n: (random(n),), (), with_sizes_of(0), tolerance=1e-3),
-    Case(
-        "mandelbrot",
-        (("512²", 512),),
-        lambda n: (np.zeros((n, n), np.int32), np.int32(200)),
-        (0,),
-        with_sizes_of(0),
-        exact_fraction=0.999,  # points on the rim of the set tip over with one rounding
-    ),
-    Case(
-        "bilateral",
-        (("512²", 512),),
-        lambda n: (random(n, n), np.zeros((n, n), np.float32), np.float32(1.5), np.float32(0.2)),
-        (1,),
-        with_sizes_of(0),
-    ),
-    Case("nbody", (("2048", 2048),), nbody_arguments, (3, 4, 5), with_sizes_of(0), tolerance=1e-2),
-)
+LENGTHS = (Size("32 K", (32_768,)), Size("16 M", (1 << 24,)))
+TEST_LENGTHS = tuple((n,) for n in (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 255, 257))
+LONG_TEST_LENGTHS = tuple((n,) for n in (2047, 2048, 2049, 4097, 65_537, 200_003))

@@ -217,8 +217,9 @@ def check(
     strict: bool = False,
     python_up_to: int = 17,
     result: Callable[[Any], Any] = lambda value: value,
+    thread_counts: Sequence[int] = (1, 3),
 ) -> None:
-    """The kernel agrees with the reference for each size and layout.
+    """The kernel agrees with the reference for each size and layout, with the same bits on each number of threads.
 
     `arguments(rng, n)` gives the arguments, arrays in row-major order; the same ones go to the reference. `rtol` 0 asks for equal
     values; `strict` asks that `kernel.py` has the bits of the compiled kernel. `result` makes a returned value comparable.
@@ -234,14 +235,15 @@ def check(
         for layout in _distinct(layouts, originals):
             what = f"{kernel.__name__} on {target}, size {size}, layout {layout}"
             seen: list[tuple[Any, list[bytes]]] = []
-            for number in (1, 3):
+            for number in thread_counts:
                 lent, placed = place_all(given, layout)
                 with threads(number):
                     value = run(*lent)
                 label = f"{what}, {number} threads"
                 _judge(value, placed, (wanted_result, arrays_of(wanted), originals), rtol, atol, result, label)
                 seen.append((bits(value), [item.buffer[~item.outside].tobytes() for item in placed]))
-            assert seen[0] == seen[1], f"{what}: other bits on 3 threads than on 1"
+            for number, other in zip(thread_counts[1:], seen[1:], strict=True):
+                assert seen[0] == other, f"{what}: other bits on {number} threads than on {thread_counts[0]}"
             if size <= python_up_to and layout in ("C", "mixed") and target == "cpu":
                 lent, placed = place_all(given, layout)
                 value = kernel.py(*lent)
