@@ -27,8 +27,7 @@ from lend.driver import listening, native
 from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
 from lend.driver.pipeline import Compilation, depth_limited, run
-from lend.frontend.capture import Captured
-from lend.frontend.typecheck.emitter import Dependency
+from lend.frontend.capture import Captured, Dependency
 from lend.ir import syntax
 from lend.ir.print import print_kernel
 from lend.language.signature import ArgumentType, Signature

@@ -12,28 +12,29 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import ArgumentError, CompileError
 from lend.diagnostics.spans import Source, Span
-from lend.frontend.locate import Definition, Found, locate, parse_file
+from lend.frontend.locate import Definition, Found, locate, parse_file, source_of
 
 
 @dataclass(frozen=True, eq=False)
 class Captured:
     """A Python function as the compiler sees it.
 
-    `node` is for `parse_function` alone. `defaults` holds the values of defaults by parameter name, as evaluated by Python.
+    `defaults` holds the values of defaults by parameter name, as evaluated by Python.
     """
 
     function: FunctionType
+    code: CodeType
     name: str
     qualname: str
     module: str
     source: Source
-    node: Definition = field(repr=False)
     globals: dict[str, Any] = field(repr=False)
     closure: Mapping[str, CellType] = field(repr=False)
     defaults: Mapping[str, Any] = field(repr=False)
@@ -42,6 +43,14 @@ class Captured:
     def identity(self) -> tuple[str, str]:
         """Module and qualified name: what a pickle of the kernel holds."""
         return self.module, self.qualname
+
+    @cached_property
+    def node(self) -> Definition:
+        """The definition in its file, for `parse_function` alone.
+
+        Raises CompileError where the file has changed or cannot be parsed, or the function is a method.
+        """
+        return _node(self.source, self.code)
 
     def resolve(self, name: str) -> tuple[bool, Any]:
         """Whether `name` is bound outside the function, and its value now: closure, then globals, then builtins."""
@@ -68,41 +77,65 @@ def captured_value(owner: Any, name: str) -> Any:
     return getattr(owner, name, _MISSING)
 
 
+@dataclass(frozen=True, eq=False)
+class Dependency:
+    """A captured value that compiled code depends on: `owner`'s `name` (`captured_value`) must still be `value`."""
+
+    owner: Any
+    name: str
+    value: Any
+
+    def read(self) -> Any:
+        """What it is now."""
+        return captured_value(self.owner, self.name)
+
+
 def capture(function: Callable[..., Any]) -> Captured:
     """Everything the compiler needs of `function`, a Python function with source.
 
     Raises ArgumentError for what is no Python function, and CompileError where the source cannot be had, has changed, or the
     function is a method.
     """
+    captured = outline(function)
+    _ = captured.node
+    return captured
+
+
+def outline(function: Callable[..., Any]) -> Captured:
+    """`capture`, with the function not yet looked for in its file: for those who may not need it. Raises what can be known."""
     if not isinstance(function, FunctionType):
         raise ArgumentError(f"a kernel is made from a function written with `def` or `lambda`, not from {_describe(function)}")
     code = function.__code__
     text = _read_source(function)
     if text is None:
         raise CompileError([_no_source(code)])
-    try:
-        file = parse_file(code.co_filename, text)
-    except (SyntaxError, ValueError):
-        raise CompileError([_changed(code, text)]) from None
-    except (RecursionError, MemoryError):
-        raise CompileError([_too_deep(code, text)]) from None
-    found = locate(file, code)
-    if found is None:
-        raise CompileError([_changed(code, text)])
-    refusal = _refuse_method(code.co_name, file.source, found)
-    if refusal is not None:
-        raise CompileError([refusal])
     return Captured(
         function=function,
+        code=code,
         name=function.__name__,
         qualname=function.__qualname__,
         module=function.__module__,
-        source=file.source,
-        node=found.node,
+        source=source_of(code.co_filename, text),
         globals=function.__globals__,
         closure=dict(zip(code.co_freevars, function.__closure__ or (), strict=True)),
         defaults=_defaults(function),
     )
+
+
+def _node(source: Source, code: CodeType) -> Definition:
+    try:
+        file = parse_file(source)
+    except (SyntaxError, ValueError):
+        raise CompileError([_changed(code, source.text)]) from None
+    except (RecursionError, MemoryError):
+        raise CompileError([_too_deep(code, source.text)]) from None
+    found = locate(file, code)
+    if found is None:
+        raise CompileError([_changed(code, source.text)])
+    refusal = _refuse_method(code.co_name, file.source, found)
+    if refusal is not None:
+        raise CompileError([refusal])
+    return found.node
 
 
 def _describe(thing: object) -> str:

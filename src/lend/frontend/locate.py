@@ -43,10 +43,16 @@ class ParsedFile:
     by_line: dict[int, list[Found]]
 
 
+@lru_cache(maxsize=64)
+def source_of(filename: str, text: str) -> Source:
+    """The one `Source` of a file's text."""
+    return Source(filename, text)
+
+
 @lru_cache(maxsize=32)
-def parse_file(filename: str, text: str) -> ParsedFile:
+def parse_file(source: Source) -> ParsedFile:
     """The tree of a file; raises SyntaxError or RecursionError where Python does."""
-    tree = ast.parse(text, filename)
+    tree = ast.parse(source.text, source.filename)
     by_line: dict[int, list[Found]] = {}
     pending: list[tuple[ast.AST, ast.ClassDef | None]] = [(tree, None)]
     while pending:  # not recursive: files may nest deeply
@@ -55,7 +61,7 @@ def parse_file(filename: str, text: str) -> ParsedFile:
             by_line.setdefault(_first_line(node), []).append(Found(node, owner))
         inside = node if isinstance(node, ast.ClassDef) else owner if isinstance(node, ast.If | ast.Try | ast.With) else None
         pending += [(child, inside) for child in ast.iter_child_nodes(node)]
-    return ParsedFile(Source(filename, text), tree, by_line)
+    return ParsedFile(source, tree, by_line)
 
 
 def locate(file: ParsedFile, code: CodeType) -> Found | None:

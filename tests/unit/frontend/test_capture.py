@@ -317,7 +317,7 @@ def test_ipython_cells() -> None:
 
 
 def test_a_deeply_nested_file_is_an_error_with_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    def explode(filename: str, text: str) -> None:
+    def explode(source: object) -> None:
         raise RecursionError
 
     monkeypatch.setattr("lend.frontend.capture.parse_file", explode)

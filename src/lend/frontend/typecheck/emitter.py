@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
 from lend.diagnostics.sites import Access, Site, SiteKind
 from lend.diagnostics.spans import Span
-from lend.frontend.capture import captured_value
+from lend.frontend.capture import Dependency
 from lend.frontend.typecheck.entities import Array, Entity, Frame, Function
 from lend.ir import syntax, typed
 from lend.ir.typed import BinaryOperator, Operation, Region, UnaryOperator, Value
@@ -32,19 +32,6 @@ class Refused(Exception):
 
 
 @dataclass
-class Dependency:
-    """A captured value that the specialisation depends on: `owner`'s `name` (`captured_value`) must still be `value`."""
-
-    owner: Any
-    name: str
-    value: Any
-
-    def read(self) -> Any:
-        """What it is now."""
-        return captured_value(self.owner, self.name)
-
-
-@dataclass
 class Unit:
     """What one run of the type checker produces beside operations."""
 
@@ -54,7 +41,8 @@ class Unit:
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     sites: list[Site] = field(default_factory=list[Site])
     unchecked: list[typed.Unchecked] = field(default_factory=list[typed.Unchecked])
-    dependencies: list[Dependency] = field(default_factory=list[Dependency])
+    reads: list[Dependency] = field(default_factory=list[Dependency])  # every captured value that was looked at
+    dependencies: list[Dependency] = field(default_factory=list[Dependency])  # those of them that can change in a process
     deferred: bool = False  # a name could not be resolved yet; it may be by the first call
 
 

@@ -18,10 +18,10 @@ import numpy as np
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
-from lend.frontend.capture import Captured, capture
+from lend.frontend.capture import Captured, Dependency, capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
-from lend.frontend.typecheck.emitter import Dependency, Refused, region_of
+from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -172,6 +172,7 @@ class Expressions(Arrays):
 
     def depend(self, captured: Captured, name: str, value: Any) -> None:
         """Remember that the specialisation holds only while this name has this value."""
+        self.unit.reads.append(Dependency(captured, name, value))
         if not isinstance(value, types.ModuleType) and getattr(builtins, name, self) is not value:
             self.unit.dependencies.append(Dependency(captured, name, value))
 
@@ -323,6 +324,7 @@ class Expressions(Arrays):
             near = difflib.get_close_matches(name, [n for n in dir(object) if not n.startswith("_")], 1)
             fix = f"did you mean `{near[0]}`?" if near else None
             self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute", fix=fix)
+        self.unit.reads.append(Dependency(object, name, value))
         if not isinstance(value, types.ModuleType):
             self.unit.dependencies.append(Dependency(object, name, value))
         return self.entity_of(value, name, span)

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.spans import Span
-from lend.frontend.capture import Captured
+from lend.frontend.capture import Captured, Dependency
 from lend.frontend.contracts import is_contract, without_contracts
 from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.computed_indices import ComputedIndices
-from lend.frontend.typecheck.emitter import Dependency, Refused, Unit, region_of
+from lend.frontend.typecheck.emitter import Refused, Unit, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
@@ -59,12 +59,16 @@ MAX_PRIVATE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """What type checking gives: a kernel or the reasons why not, and the captured values it depends on."""
+    """What type checking gives: a kernel or the reasons why not, and the captured values it depends on.
+
+    reads: every captured value that was looked at. dependencies: those of them that can change while a program runs.
+    """
 
     kernel: typed.Kernel | None
     diagnostics: tuple[Diagnostic, ...]
     dependencies: tuple[Dependency, ...]
     deferred: bool
+    reads: tuple[Dependency, ...] = ()
 
 
 def typecheck(
@@ -85,7 +89,7 @@ def typecheck(
         checker.report(refused)
         kernel = None
     ordered = tuple(sorted(unit.diagnostics, key=lambda d: (d.primary.span.line, d.primary.span.column)))
-    return Checked(None if ordered else kernel, ordered, tuple(unit.dependencies), unit.deferred)
+    return Checked(None if ordered else kernel, ordered, tuple(unit.dependencies), unit.deferred, tuple(unit.reads))
 
 
 class KernelChecker(ComputedIndices):
