@@ -1,6 +1,6 @@
 """Linear expressions over named integers, and conditions made of them.
 
-Does: arithmetic on `Linear`, negation and texts of `Formula` for the integer set library.  Does not: decide anything.
+Does: arithmetic on `Linear`, negation and simplification of `Formula`.  Does not: decide anything.
 Invariants: coefficients are never 0; formulas know where something is unknown, and say so in the direction asked for; what an
 expression assumes stays with it when names cancel out (`k + 1 > k` holds only where k + 1 does not wrap).
 
@@ -256,11 +256,6 @@ def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
             return formula
 
 
-def text(formula: Formula, direction: Direction) -> str:
-    """The formula for the integer set library; what is unknown counts as true in a may set, as false in a must set."""
-    return _text(resolved(formula, direction))
-
-
 def resolved(formula: Formula, direction: Direction) -> Formula:
     """The formula with what is unknown taken as the direction says, and simplified."""
     match formula:
@@ -278,20 +273,6 @@ def resolved(formula: Formula, direction: Direction) -> Formula:
             return TRUE if direction == "may" else FALSE
         case _:
             return formula
-
-
-def _text(formula: Formula) -> str:
-    match formula:
-        case AtLeastZero():
-            return f"{formula.expression} >= 0"
-        case Zero():
-            return f"{formula.expression} = 0"
-        case All():
-            return "(" + " and ".join(map(_text, formula.parts)) + ")" if formula.parts else "true"
-        case Any_():
-            return "(" + " or ".join(map(_text, formula.parts)) + ")" if formula.parts else "false"
-        case Unknown():
-            return "true"
 
 
 def holds(formula: Formula, values: Mapping[str, int]) -> bool | None:

@@ -13,7 +13,22 @@ from typing import Any
 import islpy as isl
 
 from lend.model.evaluate import Names
-from lend.model.linear import TRUE, All, Direction, Formula, Linear, at_least, both, disjuncts, names_of, rename, resolved, text
+from lend.model.linear import (
+    TRUE,
+    All,
+    Any_,
+    AtLeastZero,
+    Direction,
+    Formula,
+    Linear,
+    Zero,
+    at_least,
+    both,
+    disjuncts,
+    names_of,
+    rename,
+    resolved,
+)
 
 BUDGET = 2_000_000
 """Operations of the integer set library for one question."""
@@ -37,7 +52,8 @@ class Space:
         self.names = names
         self.context = isl.Context()
         self.truncated = False  # whether the last set lacks far definitions
-        self._sets: dict[str, Any] = {}  # by description: many accesses ask the same
+        self._sets: dict[tuple[Any, ...], Any] = {}  # by what they say: many accesses ask the same
+        self._spaces: dict[tuple[Any, ...], Any] = {}  # by parameters, names and the number of existential names
 
     def closure(self, mentioned: Iterable[str]) -> list[str]:
         """The names and all that their definitions mention, nearest first."""
@@ -107,12 +123,27 @@ class Space:
             n for n in everything if n in self.names.launch and n not in tuple_names and not self.varies(n, bound)
         )
         inner = sorted(n for n in everything if n not in parameters and n not in tuple_names)
-        body = text(All(tuple(dict.fromkeys(constraints))), direction)
-        exists = f"exists {', '.join(inner)} : " if inner else ""
-        description = f"[{', '.join(parameters)}] -> {{ [{', '.join(tuple_names)}] : {exists}{body} }}"
-        if description not in self._sets:  # reading a set is most of what a question costs
-            self._sets[description] = self.guarded(lambda: isl.Set(description, self.context))
-        return self._sets[description]
+        key = (tuple(parameters), tuple(tuple_names), tuple(dict.fromkeys(constraints)))
+        if key not in self._sets:  # making a set is most of what a question costs
+            self._sets[key] = self.guarded(lambda: self.made(*key, tuple(inner)))
+        return self._sets[key]
+
+    def made(
+        self, parameters: tuple[str, ...], tuple_names: tuple[str, ...], constraints: tuple[Formula, ...], inner: tuple[str, ...]
+    ) -> Any:
+        """`[parameters] -> { [tuple_names] : exists inner: constraints }`, in which nothing is unknown."""
+        dimensions = len(tuple_names) + len(inner)
+        shape = (parameters, tuple_names, len(inner))
+        space = self._spaces.get(shape)
+        if space is None:
+            space = isl.Space.set_alloc(self.context, len(parameters), dimensions)
+            for kind, names in ((isl.dim_type.param, parameters), (isl.dim_type.set, tuple_names)):
+                for position, name in enumerate(names):
+                    space = space.set_dim_name(kind, position, name)
+            self._spaces[shape] = space
+        columns = {name: position + 1 for position, name in enumerate((*tuple_names, *inner, *parameters))}
+        found = Matrices(self.context, space, columns, f"{dimensions} 0 0 {len(parameters)}").conjunction(constraints)
+        return found.project_out(isl.dim_type.set, len(tuple_names), len(inner)) if inner else found
 
     def affordable(self, constraints: list[Formula], direction: Direction) -> list[Formula]:
         """The conjuncts that do not fall apart into too many alternatives together. A may set can do without the rest.
@@ -167,6 +198,57 @@ class Space:
             return bool(self.guarded(found.is_empty))
         except OverBudget:
             return False
+
+
+class Matrices:
+    """Makes sets of a space from formulas, by way of the library's matrices: its reader of formulas takes five times as long.
+
+    A matrix is `rows columns sizes`, then a row per constraint: 0 (equal to zero) or 1 (at least zero), coefficients, constant.
+    """
+
+    def __init__(self, context: Any, space: Any, columns: dict[str, int], sizes: str) -> None:
+        self.context = context
+        self.space = space
+        self.columns = columns
+        self.width = len(columns) + 2
+        self.sizes = sizes
+
+    def conjunction(self, formulas: Sequence[Formula]) -> Any:
+        """The set where all hold."""
+        plain = [f for f in formulas if isinstance(f, (Zero, AtLeastZero))]
+        found = self.polyhedron(plain) if plain else None
+        for formula in formulas:
+            if isinstance(formula, All | Any_):
+                part = self.conjunction(formula.parts) if isinstance(formula, All) else self.disjunction(formula.parts)
+                found = part if found is None else found.intersect(part)
+        return isl.Set.universe(self.space) if found is None else found
+
+    def disjunction(self, formulas: Sequence[Formula]) -> Any:
+        """The set where one holds."""
+        found = isl.Set.empty(self.space)
+        for formula in formulas:
+            match formula:
+                case Any_():
+                    part = self.disjunction(formula.parts)
+                case All():
+                    part = self.conjunction(formula.parts)
+                case _:
+                    part = self.conjunction((formula,))
+            found = found.union(part)
+        return found
+
+    def polyhedron(self, constraints: Sequence[Zero | AtLeastZero]) -> Any:
+        """The set where all of these comparisons hold."""
+        rows = [f"{len(constraints)} {self.width} {self.sizes}"]
+        for constraint in constraints:
+            row = ["0"] * self.width
+            if isinstance(constraint, AtLeastZero):
+                row[0] = "1"
+            for name, coefficient in constraint.expression.terms:
+                row[self.columns[name]] = str(coefficient)
+            row[-1] = str(constraint.expression.offset)
+            rows.append(" ".join(row))
+        return isl.Set.read_from_str(self.context, "\n".join(rows)).reset_space(self.space)
 
 
 def at_least_set(found: Any, name: str, bound: int) -> Any:
