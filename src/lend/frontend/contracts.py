@@ -2,24 +2,24 @@
 
 Does: tell contracts from other asserts, refuse what they cannot say, make each a predicate over a call's sizes, scalars and
 compile-time values.  Does not: raise for a false one (`runtime/launch.py` does).
-Invariants: read from the source, so `python -O` changes nothing; evaluated by Python, in unbounded integers.
+Invariants: read from the source, so `python -O` changes nothing.
 """
 
 from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.frontend.capture import Captured
+from lend.frontend.conditions import Condition
 from lend.ir import syntax
 from lend.language import intrinsics
 from lend.language.annotations import kind_text
-from lend.language.dims import DimType, SizeExpression, evaluate, size_text
+from lend.language.dims import DimType, SizeExpression, size_text
 from lend.language.signature import ArrayKind, Contract, ScalarKind, Signature
 
 _FUNCTIONS: tuple[Any, ...] = (
@@ -86,44 +86,10 @@ def contracts_of(
 
 def _contract(statement: syntax.Assert, captured: Captured, signature: Signature) -> Contract:
     writer = _Writer(captured, signature)
-    code = compile(writer.text(statement.test), "<contract>", "eval")
-    dims = {size_text(dim): dim for dim in signature.dims}
-
-    def holds(bindings: dict[str, Any]) -> bool:
-        names = _Names(bindings, captured, {dim: bindings[text] for text, dim in dims.items()})
-        try:
-            return bool(eval(code, {"__builtins__": {}}, names))
-        except ArithmeticError:  # a division by zero size: the condition cannot hold
-            return False
-
+    holds = Condition(writer.text(statement.test), captured, signature)
     names = tuple(dict.fromkeys(writer.mentioned))
     span = statement.span
     return Contract(statement.test.span.text, statement.message, span.source.filename, span.line, names, holds)
-
-
-class _Names(Mapping[str, Any]):
-    """The names of a contract: the call's values, sizes by name, then captured values as they are now."""
-
-    def __init__(self, bindings: dict[str, Any], captured: Captured, dims: dict[DimType, int]) -> None:
-        self._bindings = bindings
-        self._captured = captured
-        self._dims = dims
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._bindings:
-            return self._bindings[name]
-        found, value = self._captured.resolve(name)
-        if not found:
-            raise KeyError(name)
-        if isinstance(value, DimType | SizeExpression):
-            return evaluate(value, self._dims)
-        return value
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._bindings)
-
-    def __len__(self) -> int:
-        return len(self._bindings)
 
 
 class _Writer:

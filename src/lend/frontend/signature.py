@@ -7,14 +7,15 @@ Invariants: the signature is complete or the diagnostics are not empty.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from numbers import Integral, Number, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.frontend.capture import Captured
-from lend.ir import syntax
 from lend.language.annotations import AnnotationRefused, kind_text, parameter_kind
 from lend.language.dims import DimType, symbols
 from lend.language.python_annotations import raw_annotations
@@ -29,6 +30,9 @@ from lend.language.signature import (
     TupleKind,
 )
 from lend.language.types import ScalarType
+
+if TYPE_CHECKING:
+    from lend.ir import syntax
 
 
 def annotation_of(captured: Captured, name: str) -> Any:
@@ -52,6 +56,26 @@ def evaluate(captured: Captured, text: str) -> Any:
     return eval(text, captured.globals, closure)
 
 
+def plain_signature(captured: Captured) -> Signature | None:
+    """The signature of a kernel without a look at its tree; None if something may be wrong with it."""
+    code, raw = captured.code, raw_annotations(captured.function)
+    if code.co_flags & (CO_VARARGS | CO_VARKEYWORDS) or code.co_posonlyargcount:
+        return None
+    specs: list[ParameterSpec] = []
+    for position, name in enumerate(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]):
+        try:
+            annotation = raw[name]
+            kind = parameter_kind(evaluate(captured, annotation) if isinstance(annotation, str) else annotation)
+        except Exception:  # whatever the user's expression raises
+            return None
+        default = captured.defaults.get(name, NO_DEFAULT)
+        if default is not NO_DEFAULT and not takes(kind, default):
+            return None
+        specs.append(ParameterSpec(name, kind, default, position >= code.co_argcount))
+    dims, wrong = _dims(specs)
+    return None if wrong else Signature(code.co_name, tuple(specs), dims)
+
+
 def signature_of(captured: Captured, tree: syntax.Function) -> tuple[Signature, list[Diagnostic]]:
     """The signature of a kernel and what is wrong with it."""
     diagnostics: list[Diagnostic] = []
@@ -66,7 +90,10 @@ def signature_of(captured: Captured, tree: syntax.Function) -> tuple[Signature, 
             diagnostics.append(Diagnostic("L0507", message, Label(span, "this default")))
         if kind is not None:
             specs.append(ParameterSpec(parameter.name, kind, default, parameter.keyword_only))
-    dims = _dims(specs, tree, diagnostics)
+    dims, wrong = _dims(specs)
+    for problem in wrong:
+        span = next((p.annotation_span or p.span for p in tree.parameters if p.name in problem.parameters), tree.span)
+        diagnostics.append(Diagnostic(problem.code, problem.message, Label(span, problem.label), fix=problem.fix))
     return Signature(tree.name, tuple(specs), dims), diagnostics
 
 
@@ -134,8 +161,19 @@ def takes(kind: ParameterKind, default: Any) -> bool:
             return True
 
 
-def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[Diagnostic]) -> tuple[DimType, ...]:
-    """All size names, in order; a name that no dimension gives directly is an error."""
+@dataclass(frozen=True)
+class _Wrong:
+    """What is wrong with a size name. `parameters`: of which one is shown, if there are any."""
+
+    code: str
+    message: str
+    label: str
+    fix: str
+    parameters: frozenset[str] = frozenset()
+
+
+def _dims(specs: list[ParameterSpec]) -> tuple[tuple[DimType, ...], list[_Wrong]]:
+    """All size names, in order, and what is wrong: a name that no dimension gives directly, two of the same name."""
     found: dict[DimType, None] = {}
     direct: set[DimType] = set()
     bounds: set[DimType] = set()  # names in the bounds of index types
@@ -153,28 +191,24 @@ def _dims(specs: list[ParameterSpec], tree: syntax.Function, diagnostics: list[D
                 found[name] = None
                 bounds.add(name)
                 mentions.setdefault(name, set()).add(spec.name)
+    wrong: list[_Wrong] = []
     for name in found:
         if name not in direct:
-            span = next((p.annotation_span or p.span for p in tree.parameters if p.name in mentions[name]), tree.span)
             where = "in the bound of an index type" if name in bounds else "inside expressions"
-            diagnostics.append(
-                Diagnostic(
+            wrong.append(
+                _Wrong(
                     "L0504",
                     f"no argument says how large `{name.__name__}` is",
-                    Label(span, f"`{name.__name__}` stands only {where}"),
-                    fix=f"some parameter must have `{name.__name__}` itself as a dimension: `x: Ref[f64, {name.__name__}]`",
+                    f"`{name.__name__}` stands only {where}",
+                    f"some parameter must have `{name.__name__}` itself as a dimension: `x: Ref[f64, {name.__name__}]`",
+                    frozenset(mentions[name]),
                 )
             )
     names: dict[str, DimType] = {}
     for name in found:
         other = names.setdefault(name.__name__, name)
         if other is not name:
-            diagnostics.append(
-                Diagnostic(
-                    "L0505",
-                    f"two different sizes are both called `{name.__name__}`",
-                    Label(tree.span, "in this signature"),
-                    fix="rename one",
-                )
+            wrong.append(
+                _Wrong("L0505", f"two different sizes are both called `{name.__name__}`", "in this signature", "rename one")
             )
-    return tuple(found)
+    return tuple(found), wrong
