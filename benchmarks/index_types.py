@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import lend
-from benchmarks.measure import interleaved, seconds
+from benchmarks.timing import in_words, interleaved
 from lend import Index, Offsets, Ref, T, Unique, bool_, i32, i64
 from lend.dims import M, N
 
@@ -79,7 +79,7 @@ def main() -> None:
         for dtype in KERNELS:
             for name, kernel, x in cases(size, dtype):
                 read_seconds, test_seconds = times(kernel, x, size)
-                figures = (seconds(read_seconds), seconds(test_seconds), f"{test_seconds / read_seconds:.2f}")
+                figures = (in_words(read_seconds), in_words(test_seconds), f"{test_seconds / read_seconds:.2f}")
                 print(f"| {' | '.join((label, np.dtype(dtype).name, name, *figures))} |", flush=True)
     from lend.cli.machine import machine
 

@@ -10,6 +10,5 @@ def histogram(bins, counts):
 
 
 def csr(rows, columns, values, x, y):
-    products = values * x[columns]
-    sums = np.concatenate(([0.0], np.cumsum(products))) if products.size else np.zeros(1)
-    y[:] = sums[rows[1:]] - sums[rows[:-1]]
+    products = np.append(values * x[columns], 0.0)
+    y[:] = np.where(rows[1:] > rows[:-1], np.add.reduceat(products, rows[:-1]), 0.0)
