@@ -30,13 +30,13 @@ from lend.driver.pipeline import Compilation, depth_limited, run
 from lend.frontend.capture import Captured, Dependency
 from lend.ir import syntax
 from lend.ir.print import print_kernel
-from lend.language.signature import ArgumentType, Signature
-from lend.language.types import MathMode, ScalarType
+from lend.language.signature import ArgumentType, ResultShape, Signature
+from lend.language.types import ArrayType, MathMode, ScalarType
 from lend.runtime import vectorcall
 from lend.runtime.arguments import Binder, Binding
 from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import Executable, check_contracts, launch
-from lend.runtime.results import assemble
+from lend.runtime.results import Release, assemble, leaf_types
 from lend.runtime.settings import DEVICES, Settings, config, snapshot
 
 if TYPE_CHECKING:
@@ -271,6 +271,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             self._definition.contracts,
             module,
             self._index_arrays,
+            _release(kernel.result),
         )
         return Specialisation(executable, compilation.checked.dependencies, compilation)
 
@@ -292,6 +293,15 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
 
 vectorcall.enable(Kernel)
+
+
+def _release(result: ResultShape | None) -> Release | None:
+    """What frees the arrays that a kernel returns."""
+    if not any(isinstance(type, ArrayType) for type in leaf_types(result)):
+        return None
+    from lend.targets.cpu.memory import memory
+
+    return memory().release
 
 
 def verdicts(compilation: Compilation) -> Proofs:

@@ -286,7 +286,7 @@ class Reshape(_OneResult):
 
 @dataclass(frozen=True, eq=False)
 class Allocate(_OneResult):
-    """A temporary of layout C (host level), zeroed: `lend.empty` must be written before it is read, which is proved elsewhere.
+    """A temporary of layout C (host level), of zeros or, where that makes no difference, of any content.
 
     Freed when the region it is made in can no longer reach it. Sites: "extent" and "memory".
     """
@@ -296,7 +296,7 @@ class Allocate(_OneResult):
     sizes: tuple[Value, ...]
     extent_site: int
     memory_site: int
-    zeroed: bool = True  # `lend.zeros`; of `lend.empty` nothing may be read before it is written
+    zeroed: bool = True  # not for `lend.empty`; scheduled: only where nothing is read before it is written, which is proved
 
     @property
     def operands(self) -> tuple[Value, ...]:

@@ -196,11 +196,7 @@ class HostWriter(FunctionWriter):
         before = builder.block
         builder.branch(few, after, many)
         builder.open(many)
-        temporaries.declare_memory(builder.module)
-        bytes = multiply(builder, blocks, str(reducer.partial_bytes))
-        heap = builder.emit(f"call ptr @malloc(i64 {bytes})")
-        there = builder.emit(f"icmp ne ptr {heap}, null")
-        self.check(there, NO_SITE, lambda: Failure(size=bytes))
+        heap = temporaries.allocate(self, multiply(builder, blocks, str(reducer.partial_bytes)), NO_SITE)
         came = builder.block
         builder.jump(after)
         builder.open(after)
@@ -212,7 +208,7 @@ class HostWriter(FunctionWriter):
         few = builder.emit(f"icmp ule i64 {blocks}, {STACK_BLOCKS}")
         builder.branch(few, after, release)
         builder.open(release)
-        builder.append(f"call void @free(ptr {partials})")
+        temporaries.release(self, partials)
         builder.jump(after)
         builder.open(after)
 

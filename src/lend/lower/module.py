@@ -1,8 +1,8 @@
 """Plan -> LLVM module: the text that a target compiles.
 
 Does: put the host function and its regions into one module.  Does not: optimise or verify it (`targets/`).
-Invariants: the module defines `kernel` and nothing else that is visible; what it declares are C's allocator, functions of
-libm, and `lend_parallel_for`.
+Invariants: the module defines `kernel` and nothing else that is visible; what it declares are functions of libm and the target's
+own: `lend_parallel_for`, `lend_allocate`, `lend_free`.
 
 Example: `lower(plan(kernel))` for saxpy defines `@kernel` and `@region_0`.
 """

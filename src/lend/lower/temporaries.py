@@ -1,7 +1,7 @@
 """Temporaries of the host level: allocation, the table of live ones, reshaped views.
 
-Does: allocate zeroed memory; keep every live allocation in a table, so that each is freed when the region it was made in ends
-unless an array that leaves the region lies in it; check and compute reshapes.
+Does: allocate memory, zeroed where that is asked for; keep every live allocation in a table, so that each is freed when the
+region it was made in ends unless an array that leaves the region lies in it; check and compute reshapes.
 Does not: run at grid level.
 Invariants: the table's size is known when compiling: a loop keeps no more allocations from one iteration to the next than it
 carries arrays. What is returned is taken out of the table, everything else in it is freed on every way out.
@@ -18,8 +18,6 @@ from lend.lower.indexing import LARGEST, literal, multiply, offset, saturating_p
 from lend.lower.memory import local_bytes
 from lend.lower.values import ArrayValue, Lowered, dense_strides, describe
 from lend.lower.writer import FunctionWriter
-
-"""The site of a failed allocation that the program does not show: a local array, the partial results of a long reduction."""
 
 
 class Table:
@@ -50,7 +48,7 @@ class Table:
         if self._live is None:
             return
         builder = self._builder
-        builder.module.declare("free", "declare void @free(ptr)")
+        declare_memory(builder.module)
         builder.module.declare("lend_sweep", _SWEEP)
         owners = list(dict.fromkeys(value.owner for value in keep if isinstance(value, ArrayValue) and value.owner != "null"))
         kept = builder.alloca(f"[{len(owners)} x ptr]", "kept", 16) if owners else "null"
@@ -90,7 +88,7 @@ def _arrays(values: tuple[Value, ...]) -> int:
 
 
 def write_allocate(writer: FunctionWriter, operation: Allocate, table: Table) -> None:
-    """Zeroed memory of layout C; faults for a negative size and where there is no memory."""
+    """Memory of layout C; faults for a negative size and where there is none."""
     builder, type = writer.builder, operation.result.array
     sizes = tuple(writer.scalar(size) for size in operation.sizes)
     for dimension, size in enumerate(sizes):
@@ -101,28 +99,36 @@ def write_allocate(writer: FunctionWriter, operation: Allocate, table: Table) ->
     bytes = saturating_product(builder, [*sizes, str(size_of(type.element))])
     possible = builder.emit(f"icmp ne i64 {bytes}, {LARGEST}")
     writer.check(possible, operation.memory_site, lambda: Failure(size=bytes))
-    pointer = _allocate(writer, bytes, operation.memory_site, table)
+    pointer = _allocate(writer, bytes, operation.memory_site, table, operation.zeroed)
     writer.bind(operation.result, describe(builder, type, pointer, sizes, (), pointer))
 
 
 def write_host_local(writer: FunctionWriter, operation: Local, table: Table) -> None:
     """A local array of the host level is a temporary: it may be returned, and a loop may carry it."""
     sizes = tuple(str(size) for size in operation.sizes)
-    pointer = _allocate(writer, str(local_bytes(operation)), NO_SITE, table)
+    pointer = _allocate(writer, str(local_bytes(operation)), NO_SITE, table, zeroed=True)
     writer.bind(operation.result, describe(writer.builder, operation.result.array, pointer, sizes, (), pointer))
 
 
-def _allocate(writer: FunctionWriter, bytes: str, site: int, table: Table) -> str:
-    """Zeroed memory, in the table; an empty array has an address too."""
-    builder = writer.builder
-    some = builder.emit(f"icmp ne i64 {bytes}, 0")
-    asked = builder.emit(f"select i1 {some}, i64 {bytes}, i64 1")
-    builder.module.declare("calloc", "declare noalias ptr @calloc(i64, i64)")
-    pointer = builder.emit(f"call ptr @calloc(i64 1, i64 {asked})", "temporary")
-    there = builder.emit(f"icmp ne ptr {pointer}, null")
-    writer.check(there, site, lambda: Failure(size=bytes))
+def _allocate(writer: FunctionWriter, bytes: str, site: int, table: Table, zeroed: bool) -> str:
+    """Memory, in the table; an empty array has an address too."""
+    pointer = allocate(writer, bytes, site, zeroed)
     table.push(pointer)
     return pointer
+
+
+def allocate(writer: FunctionWriter, bytes: str, site: int, zeroed: bool = False) -> str:
+    """Memory that the caller sees freed by `release`; a fault at `site` where there is none."""
+    declare_memory(writer.builder.module)
+    pointer = writer.builder.emit(f"call ptr @lend_allocate(i64 {bytes}, i32 {int(zeroed)})", "temporary")
+    there = writer.builder.emit(f"icmp ne ptr {pointer}, null")
+    writer.check(there, site, lambda: Failure(size=bytes))
+    return pointer
+
+
+def release(writer: FunctionWriter, pointer: str) -> None:
+    """Free what `allocate` gave."""
+    writer.builder.append(f"call void @lend_free(ptr {pointer})")
 
 
 def write_reshape(writer: FunctionWriter, operation: Reshape) -> None:
@@ -155,9 +161,9 @@ def _dense(writer: FunctionWriter, array: ArrayValue, elements: str) -> str:
 
 
 def declare_memory(module: ModuleBuilder) -> None:
-    """C's allocator, for the buffers of partial results."""
-    module.declare("malloc", "declare noalias ptr @malloc(i64)")
-    module.declare("free", "declare void @free(ptr)")
+    """The target's allocator."""
+    module.declare("lend_allocate", "declare noalias ptr @lend_allocate(i64, i32) nounwind")
+    module.declare("lend_free", "declare void @lend_free(ptr) nounwind")
 
 
 _SWEEP = """define internal void @lend_sweep(ptr %entries, ptr %live, i64 %mark, ptr %kept, i64 %keeps) noinline nounwind {
@@ -192,7 +198,7 @@ keep:
   %top.more = add i64 %top, 1
   br label %next
 drop:
-  call void @free(ptr %allocation)
+  call void @lend_free(ptr %allocation)
   br label %next
 next:
   %top.next = phi i64 [ %top.more, %keep ], [ %top, %drop ]

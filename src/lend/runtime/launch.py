@@ -22,7 +22,7 @@ from lend.language.signature import Contract, ResultShape
 from lend.language.types import ArrayType, Type
 from lend.runtime.arguments import Binding
 from lend.runtime.faults import fault_error, fault_of
-from lend.runtime.results import ResultReader
+from lend.runtime.results import Release, ResultReader
 from lend.runtime.scalars import FORMATS
 
 HostFunction = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -40,6 +40,7 @@ class Executable:
 
     address: of the host function. dimensions: how many sizes precede the arguments. leaves: the types of the argument leaves.
     keep_alive: whatever owns the machine code. index_arrays: what tests the elements of index arrays; every call needs it.
+    release: frees arrays that the function allocates and returns.
     """
 
     kernel: str
@@ -51,6 +52,7 @@ class Executable:
     contracts: tuple[Contract, ...] = ()
     keep_alive: Any = None
     index_arrays: Callable[[Binding], None] | None = None
+    release: Release | None = None
     function: Callable[[int, int, int], int] = field(init=False, repr=False)
     reader: ResultReader = field(init=False, repr=False)
     arguments: struct.Struct = field(init=False, repr=False)
@@ -63,7 +65,7 @@ class Executable:
         )
         set_field = object.__setattr__
         set_field(self, "function", HostFunction(self.address))
-        set_field(self, "reader", ResultReader(self.result))
+        set_field(self, "reader", ResultReader(self.result, self.release))
         set_field(self, "arguments", struct.Struct(f"<{self.dimensions}q{formats}"))
         set_field(self, "tail", bytes(self.reader.layout.size) + _NO_FAULT_RECORD)
         set_field(self, "memory", ctypes.c_char * (self.arguments.size + len(self.tail)))

@@ -1,14 +1,13 @@
 """What a kernel returns: from result words to Python numbers, arrays, records and tuples.
 
-Does: read the words, adopt the kernel's allocations (C's `free` when the last array over one goes), keep lent arrays
-alive under returned views of them.  Does not: call anything.
+Does: read the words, adopt the kernel's allocations (released when the last array over one goes), keep lent arrays alive under
+returned views of them.  Does not: know how the target allocates; `release` is its function.
 Invariants: every allocation has exactly one owner; two returned views of one allocation share it; a returned view of an array
 that was lent read-only, or is read-only itself, is read-only.
 """
 
 from __future__ import annotations
 
-import ctypes
 import datetime
 import struct
 from collections.abc import Callable, Sequence
@@ -24,9 +23,8 @@ from lend.runtime.elements import AnyArray, dtype_of
 from lend.runtime.overlap import View, extent
 from lend.runtime.scalars import FORMATS, value_of, word_count
 
-_free = ctypes.CDLL(None).free
-_free.argtypes = [ctypes.c_void_p]
-_free.restype = None
+Release = Callable[[int], None]
+"""Frees what a kernel allocated, given its address."""
 
 
 class _Allocation:
@@ -34,9 +32,9 @@ class _Allocation:
 
     __slots__ = ("_address", "_release")
 
-    def __init__(self, address: int) -> None:
+    def __init__(self, address: int, release: Release) -> None:
         self._address = address
-        self._release: Callable[[int], None] = _free  # its own reference, for the time when modules are being taken down
+        self._release = release  # its own reference, for the time when modules are being taken down
 
     def __del__(self) -> None:
         self._release(self._address)
@@ -79,10 +77,11 @@ def format_of(type: Type) -> str:
 
 
 class ResultReader:
-    """Reads the results of one specialisation."""
+    """Reads the results of one specialisation. `release`: for arrays that the kernel allocates."""
 
-    def __init__(self, shape: ResultShape | None) -> None:
+    def __init__(self, shape: ResultShape | None, release: Release | None = None) -> None:
         self.shape = shape
+        self.release = release
         self.types = leaf_types(shape)
         self.layout = struct.Struct("<" + "".join(map(format_of, self.types)))
 
@@ -102,12 +101,17 @@ class ResultReader:
             if isinstance(type, ArrayType):
                 allocation = words[position + 1]
                 if allocation and allocation not in owners:
-                    owners[allocation] = _Allocation(allocation)
+                    owners[allocation] = self._adopt(allocation)
                 position += 2 + 2 * type.dimensions
             else:
                 position += word_count(type)
         leaves = iter([self._leaf(type, words, place, owners, lent) for type, place in zip(self.types, places, strict=True)])
         return _build(self.shape, leaves)
+
+    def _adopt(self, allocation: int) -> _Allocation:
+        if self.release is None:
+            raise InternalError("a kernel returned memory that nothing releases")
+        return _Allocation(allocation, self.release)
 
     def _leaf(self, type: Type, words: tuple[Any, ...], place: int, owners: dict[int, _Allocation], lent: Sequence[Lent]) -> Any:
         if isinstance(type, ScalarType):

@@ -2,7 +2,8 @@
 
 Does: rewrite the typed tree: proved accesses lose their site; a region whose bounds are a launch condition stands twice, under a
 comparison of sizes and scalars; a race that is a launch condition becomes a requirement before its region; regions whose
-iterations are proved to be independent are marked.
+iterations are proved to be independent are marked; temporaries that are proved to be written before they are read need not begin
+with zeros.
 Does not: decide anything.
 
 Invariants:
@@ -28,6 +29,7 @@ from lend.language.abi import MAX_SIZE
 from lend.model.build import Model
 from lend.model.linear import Formula
 from lend.schedule.conditions import ConditionWriter
+from lend.schedule.content import written_first
 from lend.schedule.innermost import innermost, integer_constants
 
 
@@ -55,6 +57,7 @@ class Scheduler:
         self.findings: dict[int, RaceFinding] = {}  # by the identity of their decisions
         self.constants = integer_constants(kernel.body)
         self.unproved: set[int | None] = set()  # numbers of regions whose iterations may depend on each other
+        self.written_first = frozenset[Value]() if judged_again else written_first(kernel, judgement)
         self._sort(judged_again)
 
     def _sort(self, judged_again: bool) -> None:
@@ -109,6 +112,8 @@ class Scheduler:
         match operation:
             case typed.Parallel():
                 return self.parallel(operation, seen)
+            case typed.Allocate():
+                return [replace(operation, zeroed=operation.result not in self.written_first)]
             case typed.If():
                 return [replace(operation, then=self.region(operation.then, seen), orelse=self.region(operation.orelse, seen))]
             case typed.For() | typed.Call():

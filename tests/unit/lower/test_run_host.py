@@ -10,7 +10,7 @@ from lend.language import abi
 
 
 class Counted(Compiled):
-    """Counts what a kernel allocates and frees, through functions of its own in place of C's."""
+    """Counts what a kernel allocates and frees, through functions of its own in place of the target's."""
 
     def __init__(self, kernel):
         import lend.targets.cpu.target as target
@@ -20,11 +20,13 @@ class Counted(Compiled):
         libc.free.argtypes = [ctypes.c_void_p]
         self.live, self.made, self.most = set(), 0, 0
 
-        @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)
-        def calloc(count, size):
-            if count * size > 1 << 40:
+        @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int32)
+        def allocate(size, zeroed):
+            if size > 1 << 40:
                 return None
-            pointer = libc.calloc(count, size)
+            pointer = libc.calloc(1, max(size, 1))
+            if not zeroed:
+                ctypes.memset(pointer, 0xA5, size)
             self.live.add(pointer)
             self.made, self.most = self.made + 1, max(self.most, len(self.live))
             return pointer
@@ -34,10 +36,11 @@ class Counted(Compiled):
             self.live.remove(pointer)
             libc.free(pointer)
 
-        self._kept = (calloc, free)
-        address = [ctypes.cast(f, ctypes.c_void_p).value for f in (calloc, free)]
+        self._kept = (allocate, free)
+        address = [ctypes.cast(f, ctypes.c_void_p).value for f in (allocate, free)]
         text = lower(plan(kernel))
-        for (name, result, parameters), where in zip([("calloc", "ptr", ["i64", "i64"]), ("free", "void", ["ptr"])], address):
+        functions = [("lend_allocate", "ptr", ["i64", "i32"]), ("lend_free", "void", ["ptr"])]
+        for (name, result, parameters), where in zip(functions, address):
             text = text.replace(f"@{name}(", f"@counted_{name}(")
             named = ", ".join(f"{p} %a{k}" for k, p in enumerate(parameters))
             call = f"call {result} inttoptr (i64 {where} to ptr)({named})"

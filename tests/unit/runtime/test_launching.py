@@ -80,6 +80,16 @@ REF, MUT, OWNED = Borrow.REF, Borrow.MUT, Borrow.OWNED
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
+libc.free.argtypes = [ctypes.c_void_p]
+
+
+FREED = []
+"""The addresses that were released."""
+
+
+def release(address):
+    FREED.append(address)
+    libc.free(address)
 
 
 def executable(function, binding=None, result=None, sites=(), contracts=(), name="k"):
@@ -95,6 +105,7 @@ def executable(function, binding=None, result=None, sites=(), contracts=(), name
         sites=tuple(sites),
         contracts=tuple(contracts),
         keep_alive=compiled,
+        release=release,
     )
 
 
@@ -234,16 +245,9 @@ def allocate(values):
 
 
 @pytest.fixture
-def freed(monkeypatch):
-    addresses = []
-    release = results._free
-
-    def free(address):
-        addresses.append(address)
-        release(address)
-
-    monkeypatch.setattr(results, "_free", free)
-    return addresses
+def freed():
+    FREED.clear()
+    return FREED
 
 
 @pytest.mark.parametrize("element", [F32, I64, COMPLEX64, BF16, BOOL_, Point.__lend_struct__])
