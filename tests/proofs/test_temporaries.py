@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 import lend
 from lend import Out, Ref, f64, i64
 from lend.dims import N
@@ -68,3 +70,66 @@ def test_a_remainder_of_one_is_nothing() -> None:
             y[i] = t[0]
 
     assert {p.verdict for p in kernel.proofs()} == {"proved"}
+
+
+def test_a_temporary_that_is_returned_is_written_whole() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N], n: i64):
+        t = lend.empty(f64, N)
+        u = lend.empty(f64, n)
+        for i in lend.grid(N):
+            t[i] = x[i]
+        for i in lend.grid(n):
+            u[i] = 1.0
+        return t, u.reshape(1, n), u
+
+    assert_accepted(kernel, set())
+
+
+def test_a_temporary_that_is_returned_with_a_gap_is_refused() -> None:
+    with refused("L0320", "`t` is returned where it may not have been written whole", "t[0] may have no value", "lend.zeros"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N]):
+            t = lend.empty(f64, N)
+            for i in lend.grid((1, N)):
+                t[i] = x[i]
+            return t
+
+
+def test_a_temporary_of_zeros_is_returned_with_a_gap() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N]):
+        t = lend.zeros(f64, N)
+        for i in lend.grid((1, N)):
+            t[i] = x[i]
+        return t
+
+    assert_accepted(kernel, set())
+    assert kernel(np.array([1.0, 2.0])).tolist() == [0.0, 2.0]
+
+
+def test_a_temporary_that_is_returned_and_written_in_one_branch_only_is_refused() -> None:
+    with refused("L0320", "this write is not sure to happen"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N]):
+            t = lend.empty(f64, N)
+            if x[0] > 0.0:
+                for i in lend.grid(N):
+                    t[i] = x[i]
+            return t
+
+
+def test_what_a_returned_temporary_has_from_a_large_scalar_is_required() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N], s: i64):
+        t = lend.empty(f64, N)
+        for i in lend.grid(N):
+            if i + s > i + s - 1:
+                t[i] = x[i]
+            else:
+                t[i] = 2.0 * x[i]
+        return t
+
+    assert kernel(np.ones(2), 3).tolist() == [1.0, 1.0]

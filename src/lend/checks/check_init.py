@@ -1,6 +1,7 @@
 """Initialisation: nothing is read before it is written, and `Out` arrays are written whole.
 
-Does: decide each read of an `Out` argument, a temporary or a local array, and the coverage of each `Out` argument.
+Does: decide each read of an `Out` argument, a temporary or a local array, and whether each `Out` argument and each temporary that
+is returned is written whole.
 Does not: word messages (`explain.py`).
 
 Invariants:
@@ -30,11 +31,12 @@ OTHER = "_w"
 
 @dataclass(frozen=True, eq=False)
 class InitFinding:
-    """The decision about one read (or, if `read` is None, the coverage of `root`)."""
+    """The decision about one read; if `read` is None, about whether `root` is written whole, since it is Out or `returned`."""
 
     root: Value
     read: Access | None
     decision: Decision
+    returned: bool = False
 
 
 def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFinding]:
@@ -57,7 +59,22 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
             for path in sorted({w.within for w in model.accesses if w.root is root}) or [()]:
                 covering = [w for w in writes if w.root is root and w.within == path]
                 findings.append(InitFinding(root, None, _coverage(model, root, covering)))
+    findings += _returned(model, tracked, writes)
     return findings
+
+
+def _returned(model: Model, tracked: set[Value], writes: Sequence[Access]) -> Iterator[InitFinding]:
+    """Temporaries that are returned are written whole."""
+    arguments = {parameter.value for parameter in model.kernel.parameters}
+    for root in dict.fromkeys(model.returned):
+        if root in arguments or not model.aliases.roots[root] & tracked:
+            continue
+        decision = Decision("may", "it is returned under another name, or from inside a branch or a loop, than it is written in")
+        if root in tracked and not model.made_at.get(root):
+            paths = sorted({w.within for w in model.accesses if w.writes and w.root is root}) or [()]
+            decisions = [_coverage(model, root, [w for w in writes if w.root is root and w.within == path]) for path in paths]
+            decision = next((d for d in decisions if d.kind != "never"), decisions[0])
+        yield InitFinding(root, None, decision, returned=True)
 
 
 def _uninitialised(model: Model) -> set[Value]:

@@ -195,7 +195,9 @@ class Explainer:
         # Before the values of a call are known, one refusal of an array is enough.
         followed = not self.model.evaluator.fixed and any(root is finding.root for _, root in self._races)
         if verdict != "proved" and not followed and self.once(finding.root, finding.read is None, place):
-            if finding.read is None:
+            if finding.returned:
+                self.returned_unwritten(finding)
+            elif finding.read is None:
                 self.unwritten(finding)
             else:
                 self.read_too_early(finding.read, decision)
@@ -220,6 +222,21 @@ class Explainer:
             f"{text} may stay unwritten{self.with_sizes(sample)}" if writes else f"{text} is never written",
             labels=self.written(writes),
             fix=fix,
+        )
+
+    def returned_unwritten(self, finding: InitFinding) -> None:
+        """A temporary that is returned, and not shown to be written whole."""
+        name, sample = self.places.array(finding.root), finding.decision.sample or {}
+        numbers = self.element(sample)
+        text = f"{name}[{', '.join(map(str, numbers))}]" if numbers else "an element"
+        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root]
+        self.refuse(
+            "L0320",
+            f"`{name}` is returned where it may not have been written whole",
+            finding.root.span,
+            f"{text} may have no value when it is returned{self.with_sizes(sample)}",
+            labels=self.written(writes),
+            fix="write all of it first, or begin with `lend.zeros` instead of `lend.empty`",
         )
 
     def read_too_early(self, read: Access, decision: Decision) -> None:

@@ -132,6 +132,7 @@ class Model:
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
     made_at: dict[Value, tuple[int | str, ...]] = field(default_factory=dict[Value, "tuple[int | str, ...]"])  # and where they do
+    returned: list[Value] = field(default_factory=list[Value])  # temporaries
     shapes: dict[Value, tuple[Linear, ...]] = field(default_factory=dict[Value, tuple[Linear, ...]])
 
 
@@ -180,6 +181,11 @@ class Builder(Evaluator):
         for parameter in self.kernel.parameters:
             if isinstance(parameter.value.type, ArrayType):
                 self.model.shapes[parameter.value] = self.view_of(parameter.value).shape
+        for value in self.kernel.body.yields:
+            if isinstance(value.type, ArrayType):
+                base = self.model.aliases.base[value]
+                self.model.returned.append(base)
+                self.model.shapes.setdefault(base, self.view_of(base).shape)
         return self.model
 
     def size_name(self, dim: Value) -> None:
