@@ -39,6 +39,7 @@ class Contender:
     name: str
     process: subprocess.Popen[str]
     label: str = ""
+    folder: tempfile.TemporaryDirectory[str] | None = None  # of its libraries
     stopped: bool = field(default=False)
 
     def ask(self, **command: Any) -> dict[str, Any]:
@@ -72,6 +73,8 @@ class Contender:
         for stream in (self.process.stdin, self.process.stdout):
             if stream:
                 stream.close()
+        if self.folder:
+            self.folder.cleanup()
 
 
 def start(wanted: Sequence[str], families: Sequence[str], threads: int, pythons: dict[str, str]) -> list[Contender]:
@@ -82,13 +85,13 @@ def start(wanted: Sequence[str], families: Sequence[str], threads: int, pythons:
             found += _started(name, name.lower(), threads, pythons, [])
     if "C++" in wanted:
         for family, compiler in compiling.compilers().items():
-            folder = Path(tempfile.mkdtemp(prefix="lend-bench-"))
-            problem = compiling.build(compiler, families, folder)
+            folder = tempfile.TemporaryDirectory(prefix="lend-bench-")
+            problem = compiling.build(compiler, families, Path(folder.name))
             if problem:
                 _leave_out(compiler, problem)
                 continue
-            for contender in _started(family, "cpp", threads, pythons, [str(folder)]):
-                contender.label = compiling.version(compiler)
+            for contender in _started(family, "cpp", threads, pythons, [folder.name]):
+                contender.label, contender.folder = compiling.version(compiler), folder
                 found.append(contender)
         if not any(contender.name in ("clang++", "g++") for contender in found):
             _leave_out("C++", "no compiler was found")
@@ -98,7 +101,8 @@ def start(wanted: Sequence[str], families: Sequence[str], threads: int, pythons:
 
 
 def _started(name: str, contender: str, threads: int, pythons: dict[str, str], arguments: list[str]) -> list[Contender]:
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "PYTHONPATH": path}
     cores = sorted(os.sched_getaffinity(0))[:threads]
     process = subprocess.Popen(
         [pythons.get(contender, sys.executable), "-m", "benchmarks.worker", contender, *arguments],
