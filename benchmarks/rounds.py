@@ -16,6 +16,7 @@ from typing import Any
 
 from benchmarks.cases import Case, Size
 from benchmarks.contenders import ALONE, Contender, Lost
+from benchmarks.timing import LONG_CALL
 
 SAMPLES = 3
 FEWEST_ROUNDS = 7
@@ -89,7 +90,7 @@ def _prepare(row: Row, case: Case, size: Size, contender: Contender, reference: 
     if answer["seconds"] > TOO_LONG:
         row.notes[contender.name] = f"{answer['seconds']:.0f} s a call"
         return None
-    per_round = answer["seconds"] * answer["calls"] * (1 if answer["seconds"] > 0.1 else SAMPLES + 1)
+    per_round = answer["seconds"] * answer["calls"] * (1 if answer["seconds"] > LONG_CALL else SAMPLES + 1)
     return min(rounds, max(FEWEST_ROUNDS, int(BUDGET / per_round)))
 
 

@@ -11,6 +11,8 @@ from time import perf_counter
 from typing import Any
 
 SAMPLE_SECONDS = 1e-3
+LONG_CALL = 0.3
+"""Seconds of a call that is a sample, and its own warming up."""
 
 
 def loop(function: Callable[..., Any], arguments: tuple[Any, ...], calls: int) -> float:
