@@ -224,7 +224,7 @@ def _by_position(model: Model, write: Access, shape: tuple[Linear, ...]) -> Acce
     """A write through a permutation as a write at the permutation's own positions: both reach the same elements."""
     assert write.element is not None
     if len(write.element) == 1 and len(write.element[0].terms) == 1:
-        load = model.loads.get(next(write.element[0].names()))
+        load = model.loads.get(write.element[0].terms[0][0])
         whole = (
             load is not None and load.kind == "unique" and model.shapes.get(load.root) == shape and write.element[0].offset == 0
         )

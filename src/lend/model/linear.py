@@ -1,7 +1,8 @@
 """Linear expressions over named integers, and conditions made of them.
 
 Does: arithmetic on `Linear`, negation and simplification of `Formula`.  Does not: decide anything.
-Invariants: coefficients are never 0; formulas know where something is unknown, and say so in the direction asked for; what an
+Invariants: what is worked out of an expression or a formula is kept with it, as one is asked about many times;
+coefficients are never 0; formulas know where something is unknown, and say so in the direction asked for; what an
 expression assumes stays with it when names cancel out (`k + 1 > k` holds only where k + 1 does not wrap).
 
 Example: `Linear.of("i").add(Linear.constant(1))` prints `i + 1`.
@@ -9,20 +10,38 @@ Example: `Linear.of("i").add(Linear.constant(1))` prints `i + 1`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Direction = Literal["may", "must"]
 
 
+class _Kept:
+    """A dataclass's object that keeps what is worked out of it; a copy of it starts with its fields only."""
+
+    def __hash__(self) -> int:
+        kept: dict[str, Any] = self.__dict__
+        found = kept.get("_hash")
+        if found is None:
+            found = kept["_hash"] = hash((type(self).__name__, *(kept[name] for name in self.__match_args__)))
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.__dict__[name] for name in self.__match_args__)
+
+    __match_args__: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True)
-class Linear:
+class Linear(_Kept):
     """`offset + Σ coefficient · name`. `assumed`: names on whose assumptions it rests that this is the value."""
 
     terms: tuple[tuple[str, int], ...]
     offset: int
     assumed: tuple[str, ...] = ()
+    __hash__ = _Kept.__hash__
 
     @staticmethod
     def of(name: str) -> Linear:
@@ -65,10 +84,12 @@ class Linear:
         """`self + number`."""
         return Linear(self.terms, self.offset + number, self.assumed)
 
-    def names(self) -> Iterator[str]:
+    def names(self) -> tuple[str, ...]:
         """The names it mentions, and those it assumes something of."""
-        yield from (name for name, _ in self.terms)
-        yield from self.assumed
+        found = self.__dict__.get("_names")
+        if found is None:
+            found = self.__dict__["_names"] = (*(name for name, _ in self.terms), *self.assumed)
+        return found
 
     def rename(self, names: Mapping[str, str]) -> Linear:
         """The same with other names."""
@@ -89,36 +110,42 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class AtLeastZero:
+class AtLeastZero(_Kept):
     """`expression >= 0`."""
 
     expression: Linear
+    __hash__ = _Kept.__hash__
 
 
 @dataclass(frozen=True)
-class Zero:
+class Zero(_Kept):
     """`expression == 0`."""
 
     expression: Linear
+    __hash__ = _Kept.__hash__
 
 
 @dataclass(frozen=True)
-class All:
+class All(_Kept):
     """All of them hold; with none, true."""
 
     parts: tuple[Formula, ...]
+    __hash__ = _Kept.__hash__
 
 
 @dataclass(frozen=True)
-class Any_:
+class Any_(_Kept):
     """At least one of them holds; with none, false."""
 
     parts: tuple[Formula, ...]
+    __hash__ = _Kept.__hash__
 
 
 @dataclass(frozen=True)
-class Unknown:
+class Unknown(_Kept):
     """A condition on data: it may hold and may not."""
+
+    __hash__ = _Kept.__hash__
 
 
 Formula = AtLeastZero | Zero | All | Any_ | Unknown
@@ -129,14 +156,34 @@ FALSE = Any_(())
 
 def both(a: Formula, b: Formula) -> Formula:
     """`a and b`, flattened."""
-    parts = tuple(dict.fromkeys((*(a.parts if isinstance(a, All) else (a,)), *(b.parts if isinstance(b, All) else (b,)))))
-    return FALSE if FALSE in parts else parts[0] if len(parts) == 1 else All(parts)
+    return conjunction((a, b))
 
 
 def either(a: Formula, b: Formula) -> Formula:
     """`a or b`, flattened."""
-    parts = tuple(dict.fromkeys((*(a.parts if isinstance(a, Any_) else (a,)), *(b.parts if isinstance(b, Any_) else (b,)))))
-    return TRUE if TRUE in parts else parts[0] if len(parts) == 1 else Any_(parts)
+    return disjunction((a, b))
+
+
+def conjunction(formulas: Iterable[Formula]) -> Formula:
+    """All of them, flattened."""
+    parts: dict[Formula, None] = {}
+    for formula in formulas:
+        if isinstance(formula, All):
+            parts.update(dict.fromkeys(formula.parts))
+        else:
+            parts[formula] = None
+    return FALSE if FALSE in parts else next(iter(parts)) if len(parts) == 1 else All(tuple(parts))
+
+
+def disjunction(formulas: Iterable[Formula]) -> Formula:
+    """One of them, flattened."""
+    parts: dict[Formula, None] = {}
+    for formula in formulas:
+        if isinstance(formula, Any_):
+            parts.update(dict.fromkeys(formula.parts))
+        else:
+            parts[formula] = None
+    return TRUE if TRUE in parts else next(iter(parts)) if len(parts) == 1 else Any_(tuple(parts))
 
 
 def negate(formula: Formula) -> Formula:
@@ -147,15 +194,9 @@ def negate(formula: Formula) -> Formula:
         case Zero():
             return Any_((AtLeastZero(formula.expression.plus(-1)), AtLeastZero(formula.expression.scale(-1).plus(-1))))
         case All():
-            result: Formula = FALSE
-            for part in formula.parts:
-                result = either(result, negate(part))
-            return result
+            return disjunction(map(negate, formula.parts))
         case Any_():
-            result = TRUE
-            for part in formula.parts:
-                result = both(result, negate(part))
-            return result
+            return conjunction(map(negate, formula.parts))
         case Unknown():
             return formula
 
@@ -179,8 +220,11 @@ def _settled(formula: AtLeastZero | Zero) -> Formula:
 
 def is_known(formula: Formula) -> bool:
     """Whether nothing in it is unknown."""
-    if isinstance(formula, All | Any_):
-        return all(map(is_known, formula.parts))
+    if isinstance(formula, (All, Any_)):
+        found = formula.__dict__.get("_known")
+        if found is None:
+            found = formula.__dict__["_known"] = all(map(is_known, formula.parts))
+        return found
     return not isinstance(formula, Unknown)
 
 
@@ -195,14 +239,13 @@ def limited(formula: Formula) -> Formula:
 
 def disjuncts(formula: Formula) -> int:
     """How many conjunctions a formula falls apart into, at most."""
-    if isinstance(formula, All):
-        product = 1
-        for part in formula.parts:
-            product *= disjuncts(part)
-        return product
-    if isinstance(formula, Any_):
-        return sum(map(disjuncts, formula.parts))
-    return 1
+    if not isinstance(formula, (All, Any_)):
+        return 1
+    found = formula.__dict__.get("_disjuncts")
+    if found is None:
+        counts = map(disjuncts, formula.parts)
+        found = formula.__dict__["_disjuncts"] = math.prod(counts) if isinstance(formula, All) else sum(counts)
+    return found
 
 
 def size(formula: Formula, stop: int) -> int:
@@ -217,16 +260,19 @@ def size(formula: Formula, stop: int) -> int:
     return 1
 
 
-def names_of(formula: Formula) -> Iterator[str]:
+def names_of(formula: Formula) -> tuple[str, ...]:
     """The names a formula mentions."""
     match formula:
         case AtLeastZero() | Zero():
-            yield from formula.expression.names()
+            return formula.expression.names()
         case All() | Any_():
-            for part in formula.parts:
-                yield from names_of(part)
+            found = formula.__dict__.get("_names")
+            if found is None:
+                found = tuple(dict.fromkeys(name for part in formula.parts for name in names_of(part)))
+                formula.__dict__["_names"] = found
+            return found
         case Unknown():
-            return
+            return ()
 
 
 def assumed_of(formula: Formula) -> Iterator[str]:
@@ -243,6 +289,8 @@ def assumed_of(formula: Formula) -> Iterator[str]:
 
 def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The same with other names."""
+    if names.keys().isdisjoint(names_of(formula)):
+        return formula
     match formula:
         case AtLeastZero():
             return AtLeastZero(formula.expression.rename(names))
@@ -259,16 +307,14 @@ def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
 def resolved(formula: Formula, direction: Direction) -> Formula:
     """The formula with what is unknown taken as the direction says, and simplified."""
     match formula:
-        case All():
-            result: Formula = TRUE
-            for part in formula.parts:
-                result = both(result, resolved(part, direction))
-            return result
-        case Any_():
-            result = FALSE
-            for part in formula.parts:
-                result = either(result, resolved(part, direction))
-            return result
+        case All() | Any_():
+            found = formula.__dict__.get(f"_{direction}")
+            if found is None:
+                parts = (resolved(part, direction) for part in formula.parts)
+                found = conjunction(parts) if isinstance(formula, All) else disjunction(parts)
+                # What is as it was keeps what is known of it.
+                formula.__dict__[f"_{direction}"] = found = formula if found == formula else found
+            return found
         case Unknown():
             return TRUE if direction == "may" else FALSE
         case _:
