@@ -122,9 +122,11 @@ def schedule(c: Compilation) -> None:
 def plan(c: Compilation) -> None:
     """Scheduled tree -> host pass and device regions."""
     from lend.plan.regions import plan
+    from lend.targets.cpu.caches import cache_bytes
+    from lend.targets.cpu.target import cpu
 
     assert c.scheduled is not None
-    c.plan = plan(c.scheduled)
+    c.plan = plan(c.scheduled, cpu().machine.vector_bytes, cache_bytes()[-1])
 
 
 def lower(c: Compilation) -> None:

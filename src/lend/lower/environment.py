@@ -76,9 +76,15 @@ class Environment:
                 self._shared[operand] = self.scalar(I64, operand)
         return self._shared[operand]
 
-    def fill(self) -> str:
-        """Reserve and write the block in the host function's open block; gives its address."""
-        env = self._host.builder.alloca(f"[{max(self._words, 1)} x i64]", "env", 16)
+    @property
+    def words(self) -> int:
+        """The length of the block, once the region is written."""
+        return max(self._words, 1)
+
+    def fill(self, env: str | None = None) -> str:
+        """Write the block in the host function's open block, at `env` or in memory reserved for it; gives its address."""
+        if env is None:
+            env = self._host.builder.alloca(f"[{self.words} x i64]", "env", 16)
         for store in self._stores:
             store(env)
         return env

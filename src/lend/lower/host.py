@@ -20,15 +20,16 @@ from lend.lower import temporaries
 from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
 from lend.lower.chunks import divide_up, write_chunk
-from lend.lower.control import checked_count
+from lend.lower.control import checked_count, write_for, write_while
 from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
 from lend.lower.indexing import multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
-from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name
+from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name, tile_counts
 from lend.lower.scalars import index_word
 from lend.lower.shapes import Shapes
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
+from lend.lower.waves import WaveWriter
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion, Plan
 
@@ -45,6 +46,8 @@ class HostWriter(FunctionWriter):
     def __init__(self, module: ModuleBuilder, plan: Plan, aliases: Aliases, shapes: Shapes) -> None:
         super().__init__(module, plan.kernel, aliases, shapes)
         self._regions = {region.parallel: region for region in plan.regions}
+        self._waves = {wave.loop: wave for wave in plan.waves}
+        self._wave: WaveWriter | None = None  # of the loop that is being written
         self._exit = self.builder.new_block("fault_exit")
         self.table = temporaries.Table(self.builder, temporaries.capacity(plan.kernel.body))
 
@@ -154,10 +157,13 @@ class HostWriter(FunctionWriter):
         if reducer.components:
             blocks = divide_up(builder, iterations, BLOCK)
             partials = self._partials(blocks, reducer)
-        writer = RegionWriter(self, region, FAULT, axes, partials)
+        streaming = "false"
+        if region.streams is not None:
+            streaming = builder.emit(f"icmp uge i64 {iterations}, {region.streams.least}")
+        writer = RegionWriter(self, region, FAULT, axes, partials, streaming)
         writer.write()
         env = writer.environment.fill()
-        self._dispatch(region, env, iterations)
+        self._dispatch(region, env, iterations, axes)
         results: list[Lowered] = []
         if partials is not None and blocks is not None:
             fold = f"fold_{region.number}"
@@ -169,10 +175,14 @@ class HostWriter(FunctionWriter):
             self._stop_after_fault()
         return results
 
-    def _dispatch(self, region: DeviceRegion, env: str, iterations: str) -> None:
-        """One chunk is run here; more are the pool's."""
+    def _dispatch(self, region: DeviceRegion, env: str, iterations: str, axes: list[Axis]) -> None:
+        """One chunk is run here; more are the pool's. Positions are those of iterations, or of tiles where tiles are not rows."""
         builder = self.builder
         chunk = write_chunk(self, region, iterations)
+        if region.tiling is not None and not region.tiling.by_row:
+            iterations = saturating_product(builder, tile_counts(builder, region.tiling, axes))
+            more = builder.emit(f"add i64 {chunk}, {region.tiling.volume - 1}")
+            chunk = builder.emit(f"udiv i64 {more}, {region.tiling.volume}", "chunk")
         here, pool, after = (builder.new_block(hint) for hint in ("here", "pool", "joined"))
         single = builder.emit(f"icmp ule i64 {iterations}, {chunk}")
         builder.branch(single, here, pool)
@@ -184,6 +194,24 @@ class HostWriter(FunctionWriter):
         builder.append(f"call void @lend_parallel_for(ptr @{region_name(region)}, ptr {env}, i64 {iterations}, i64 {chunk})")
         builder.jump(after)
         builder.open(after)
+
+    def loop(self, operation: typed.For | typed.While) -> None:
+        """A loop; what waits in it for later steps has run when it ends."""
+        wave = self._waves.get(operation)
+        if wave is not None:
+            self._wave = WaveWriter(self, wave)
+        if isinstance(operation, typed.For):
+            write_for(self, operation)
+        else:
+            write_while(self, operation)
+        if wave is not None and self._wave is not None:
+            self._wave.flush()
+            self._wave = None
+
+    def before(self, operation: typed.Operation) -> None:
+        """Some operations need what waits to have run."""
+        if self._wave is not None and operation in self._wave.barriers:
+            self._wave.flush()
 
     # ------------------------------------------------------------------------------------------- partial results
 
@@ -264,5 +292,7 @@ HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Reshape: temporaries.write_reshape,
     typed.Require: _write_require,
     typed.Parallel: HostWriter.launch,
+    typed.For: HostWriter.loop,
+    typed.While: HostWriter.loop,
 }
 HostWriter.operations = HOST_OPERATIONS

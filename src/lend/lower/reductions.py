@@ -18,6 +18,7 @@ from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.control import counted_loop
 from lend.lower.folds import Group, LaneVectors, foldable
 from lend.lower.indexing import add, multiply, offset
+from lend.lower.tiles.widen import WideBuilder
 from lend.lower.writer import FunctionWriter
 
 PARTIAL_BYTES = 16
@@ -119,9 +120,70 @@ class Lanes:
         identities = self._reducer.identities(self._writer.scalars)
         counted_loop(self._writer, "0", str(LANES), lambda lane: self._store(lane, identities), "lane")
 
+    @property
+    def components(self) -> list[Component]:
+        """What the lanes hold."""
+        return self._reducer.components
+
     def accumulate(self, lane: str, values: list[str]) -> None:
         """`lane = lane op values`."""
         self._store(lane, self._reducer.combine(self._writer.builder, self._load(lane), values))
+
+    def accumulate_vectors(self, width: int, slots: list[str], values: list[str], mask: str | None) -> None:
+        """The same for `width` lanes that lie together, in memory or in vectors of their own (`slots`), where the mask is on."""
+        builder, metadata = self._writer.builder, self._writer.aliases.lanes
+        wide = WideBuilder(builder, width)
+        old: list[str] = []
+        for component, slot in zip(self.components, slots, strict=True):
+            raw = f"<{width} x {memory_type(component.storage)}>"
+            value = builder.emit(f"load {raw}, ptr {slot}, align {component.alignment}{metadata}")
+            old.append(builder.emit(f"icmp ne {raw} {value}, zeroinitializer") if component.type.kind == "bool" else value)
+        new = self._reducer.combine(wide, old, values)
+        for component, slot, before, after in zip(self.components, slots, old, new, strict=True):
+            vector = f"<{width} x {register_type(component.storage)}>"
+            if mask is not None:
+                after = builder.emit(f"select <{width} x i1> {mask}, {vector} {after}, {vector} {before}")
+            raw = f"<{width} x {memory_type(component.storage)}>"
+            if component.type.kind == "bool":
+                after = builder.emit(f"zext {vector} {after} to {raw}")
+            builder.append(f"store {raw} {after}, ptr {slot}, align {component.alignment}{metadata}")
+
+    def slots(self, lane: str) -> list[str]:
+        """Where a lane of each value lies."""
+        return self._places(lane)
+
+    def copy_in(self, width: int, vectors: list[list[str]]) -> None:
+        """Take over lanes from vectors of their own: per vector of `width` lanes, its slots."""
+        builder, metadata = self._writer.builder, self._writer.aliases.lanes
+        for number, slots in enumerate(vectors):
+            for component, slot, place in zip(self.components, slots, self._places(str(number * width)), strict=True):
+                raw = f"<{width} x {memory_type(component.storage)}>"
+                value = builder.emit(f"load {raw}, ptr {slot}, align {component.alignment}{metadata}")
+                builder.append(f"store {raw} {value}, ptr {place}, align {component.alignment}{metadata}")
+
+    def identities(self) -> list[str]:
+        """What each iteration's own part starts from."""
+        return self._reducer.identities(self._writer.scalars)
+
+    def vector_slots(self, width: int) -> list[str]:
+        """Memory for `width` lanes of each value, which becomes a register."""
+        return [
+            self._writer.builder.alloca(f"<{width} x {memory_type(component.storage)}>", "lanes", 64)
+            for component in self.components
+        ]
+
+    def clear_vectors(self, width: int, vectors: list[list[str]]) -> None:
+        """Vectors of their own start from the identity."""
+        for slots in vectors:
+            for component, slot, value in zip(
+                self.components, slots, self._reducer.identities(self._writer.scalars), strict=True
+            ):
+                element = memory_type(component.storage)
+                value = {"true": "1", "false": "0"}.get(value, value) if component.type.kind == "bool" else value
+                self._writer.builder.append(
+                    f"store <{width} x {element}> splat ({element} {value}), ptr {slot}, align {component.alignment}"
+                    f"{self._writer.aliases.lanes}"
+                )
 
     def fold(self) -> list[str]:
         """The block's partial result: lanes folded in halves."""

@@ -17,15 +17,19 @@ from typing import Any, ClassVar
 from lend.ir import typed
 from lend.ir.typed import Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES
+from lend.language.types import BOOL_
 from lend.lower import control, memory, scalars
+from lend.lower.builder import FunctionBuilder
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
 from lend.lower.faults import Report, call_fault
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
+from lend.lower.tiles.loops import TileWriter
 from lend.lower.values import ArrayValue, Lowered
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion
+from lend.plan.tiling import Tiling
 
 COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Constant: scalars.write_constant,
@@ -62,26 +66,39 @@ class RegionWriter(FunctionWriter):
     operations: ClassVar[Mapping[type, Callable[[Any, Any], None]]] = COMMON_OPERATIONS
     ends_at_fault: ClassVar[bool] = False
 
-    def __init__(self, host: FunctionWriter, region: DeviceRegion, record: str, axes: list[Axis], partials: str | None) -> None:
+    def __init__(
+        self,
+        host: FunctionWriter,
+        region: DeviceRegion,
+        record: str,
+        axes: list[Axis],
+        partials: str | None,
+        streaming: str = "false",
+    ) -> None:
         super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
-        self._body = region.parallel.body
+        self.body = region.parallel.body
+        self._tiling = region.tiling
         self._name = region_name(region)
         self._fallback = region.parallel.fallback
         self._reducer = Reducer(region.parallel)
         self.environment = Environment(host, self)
         self._record = self.environment.pointer(record)
-        self._axes = [self._share(axis) for axis in axes]
+        self.axes = [self._share(axis) for axis in axes]
+        self.tile_counts = [] if region.tiling is None else tile_counts(self.builder, region.tiling, self.axes)
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
-        self.facts.wanted = can_fault(self._body) and not self._fallback
+        self._tiles = None if region.tiling is None else TileWriter(self, region.tiling, region.variations, region.streams)
+        self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, streaming)
+        """Whether this launch is large enough for stores that go past the caches."""
+        self.facts.wanted = can_fault(self.body) and not self._fallback
         self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
-        self._flag = self.builder.alloca("i1", "faulted") if _has_while(self._body) else None
+        self._flag = self.builder.alloca("i1", "faulted") if _has_while(self.body) else None
         self._base = "0"  # position of an iteration less its innermost counter
         self._inner = "0"  # the innermost counter
         self._indices: list[str] = []
         self._loops: list[str] = []  # open loops over positions
-        self._private = self.aliases.private(_locals(self._body))
+        self._private = self.aliases.private(_locals(self.body))
         # LLVM reads "parallel" as "no access depends on another": within an iteration it then moves loads over stores (groups of
         # interleaved accesses), so that independent iterations are not enough.
         parallel = region.parallel.independent and region.parallel.final_writes
@@ -94,10 +111,15 @@ class RegionWriter(FunctionWriter):
             self.builder.append(f"store i1 false, ptr {self._flag}")
         if self._partials is not None:
             self._blocks()
-        elif len(self._axes) == 1:
+        elif self._tiles is not None and self._tiling is not None and not self._tiling.by_row:
+            counted_loop(self, "%begin", "%end", self._tiles.tile, "tile")
+        elif len(self.axes) == 1:
             self._iterations("%begin", "%end", "0", [], None)
         else:
             self._segments("%begin", "%end", self._decode("%begin"), None)
+        if self.streaming != "false":
+            self.builder.module.declare("lend.streamed", "declare void @lend.streamed()")
+            self.builder.append("call void @lend.streamed()")
         self.builder.ret("void")
         size = "optsize " if self._fallback else ""  # its loops have tests, which LLVM does not vectorise
         head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline {size}nounwind"
@@ -115,7 +137,7 @@ class RegionWriter(FunctionWriter):
     def _decode(self, position: str) -> list[str]:
         """The counter of each axis at a row-major position."""
         counters: list[str] = []
-        for axis in reversed(self._axes[1:]):
+        for axis in reversed(self.axes[1:]):
             counters.insert(0, self.builder.emit(f"urem i64 {position}, {axis.count}"))
             position = self.builder.emit(f"udiv i64 {position}, {axis.count}")
         return [position, *counters]
@@ -125,31 +147,37 @@ class RegionWriter(FunctionWriter):
         builder, partials = self.builder, self._partials
         assert partials is not None
         lanes = Lanes(self, self._reducer)
-        counters = self._decode("%begin") if len(self._axes) > 1 else []
+        counters = self._decode("%begin") if len(self.axes) > 1 else []
         position, following, latch = self._open_positions("%begin", counters, "block")
-        lanes.clear()
+        if self._tiles is None:
+            lanes.clear()
+        else:
+            self._tiles.clear(lanes)
         whole = builder.emit(f"add i64 {position[0]}, {BLOCK}")
         end = self._smaller(whole, "%end")
         last = self._segments(position[0], end, position[1:] or [position[0]], lanes)
+        if self._tiles is not None:
+            self._tiles.finish(lanes)
         number = builder.emit(f"lshr i64 {position[0]}, {BLOCK.bit_length() - 1}")
         self._reducer.store_partial(builder, partials, number, lanes.fold())
         self._close_positions(following, [end, *(last if counters else [])], latch, "%end")
 
     def _segments(self, begin: str, end: str, counters: list[str], lanes: Lanes | None) -> list[str]:
         """Runs along the innermost axis from `begin` to `end`; gives the counters after it."""
-        builder, flat = self.builder, len(self._axes) == 1
+        builder, flat = self.builder, len(self.axes) == 1
         position, following, latch = self._open_positions(begin, [] if flat else counters, "segment")
         here, now = position[0], position[1:] if not flat else [position[0]]
         length = subtract(builder, end, here)
         if not flat:
-            length = self._smaller(length, subtract(builder, self._axes[-1].count, now[-1]))
+            length = self._smaller(length, subtract(builder, self.axes[-1].count, now[-1]))
         if lanes is not None:
             lane = builder.emit(f"and i64 {here}, {LANES - 1}", "lane")
-            length = self._smaller(length, builder.emit(f"sub i64 {LANES}, {lane}"))
+            if self._tiles is None:
+                length = self._smaller(length, builder.emit(f"sub i64 {LANES}, {lane}"))
             shift = subtract(builder, lane, now[-1])
         else:
             shift = "0"
-        outer = [self._index(axis, counter) for axis, counter in zip(self._axes[:-1], now[:-1], strict=True)]
+        outer = now[:-1]
         stop = builder.emit(f"add i64 {now[-1]}, {length}")
         base = "0" if flat else subtract(builder, here, now[-1])
         self._iterations(now[-1], stop, base, outer, None if lanes is None else (lanes, shift))
@@ -159,14 +187,21 @@ class RegionWriter(FunctionWriter):
         return after
 
     def _iterations(self, begin: str, end: str, base: str, outer: list[str], lanes: tuple[Lanes, str] | None) -> None:
-        """The innermost loop: its counter runs from begin to end, which is further."""
+        """The innermost loop: its counter runs from begin to end, which is further, at these counters of the other axes."""
+        if self._tiles is not None:
+            if lanes is None:
+                self._tiles.run(begin, end, outer)
+            else:
+                self._tiles.reduce(begin, end, add(self.builder, begin, lanes[1]), outer, lanes[0])
+            return
+        indices = [self.index(axis, counter) for axis, counter in zip(self.axes[:-1], outer, strict=True)]
 
         def iteration(counter: str) -> None:
             self._base, self._inner = base, counter
-            self._indices = [*outer, self._index(self._axes[-1], counter)]
+            self._indices = [*indices, self.index(self.axes[-1], counter)]
             parameters: list[Lowered] = [*self._indices, *self._reducer.identities(self.scalars)]
-            self.bind_all(self._body.parameters, parameters)
-            yields = [value for value in self.run(self._body) if isinstance(value, str)]
+            self.bind_all(self.body.parameters, parameters)
+            yields = [value for value in self.run(self.body) if isinstance(value, str)]
             if lanes is not None:
                 lanes[0].accumulate(add(self.builder, counter, lanes[1]), yields)
 
@@ -180,13 +215,14 @@ class RegionWriter(FunctionWriter):
         """Counters of which the last has moved, carried over where they reach their count, as an odometer does."""
         builder, moved = self.builder, list(counters)
         for dimension in reversed(range(1, len(moved))):
-            over = builder.emit(f"icmp eq i64 {moved[dimension]}, {self._axes[dimension].count}")
+            over = builder.emit(f"icmp eq i64 {moved[dimension]}, {self.axes[dimension].count}")
             moved[dimension] = builder.emit(f"select i1 {over}, i64 0, i64 {moved[dimension]}")
             carry = builder.emit(f"zext i1 {over} to i64")
             moved[dimension - 1] = builder.emit(f"add i64 {moved[dimension - 1]}, {carry}")
         return moved
 
-    def _index(self, axis: Axis, counter: str) -> str:
+    def index(self, axis: Axis, counter: str) -> str:
+        """The index of an axis at a counter."""
         index = add(self.builder, axis.lower, multiply(self.builder, counter, axis.step))
         self.facts.index(index, axis.lower, axis.upper, axis.step)
         return index
@@ -242,6 +278,15 @@ class RegionWriter(FunctionWriter):
     def faulted(self) -> str | None:
         """Read by `while` loops."""
         return self.builder.emit(f"load i1, ptr {self._flag}") if self._flag is not None else None
+
+
+def tile_counts(builder: FunctionBuilder, tiling: Tiling, axes: list[Axis]) -> list[str]:
+    """How many tiles there are along each dimension."""
+    counts: list[str] = []
+    for axis, extent in zip(axes, tiling.extents, strict=True):
+        more = add(builder, axis.count, str(extent - 1))
+        counts.append(axis.count if extent == 1 else builder.emit(f"udiv i64 {more}, {extent}"))
+    return counts
 
 
 def region_name(region: DeviceRegion) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from lend.diagnostics.errors import InternalError
-from lend.ir.typed import Kernel, Region, Value
+from lend.ir.typed import Kernel, Operation, Region, Value
 from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
@@ -102,6 +102,7 @@ class FunctionWriter:
         """Write the operations of `region`, whose parameters are bound, and give what it yields."""
         tested = dict(self.tested)
         for operation in region.operations:
+            self.before(operation)
             self.operations[type(operation)](self, operation)
         self.tested = tested  # what is tested in a branch or a loop need not have been tested after it
         return [self.get(value) for value in region.yields]
@@ -121,6 +122,9 @@ class FunctionWriter:
         return self.builder.emit(f"phi {column[0][0]} {arms}")
 
     # ------------------------------------------------------------------------------------------- scopes
+
+    def before(self, operation: Operation) -> None:
+        """Before each operation."""
 
     def enter(self, *regions: Region) -> str | None:
         """Before regions whose temporaries end with them; the host level keeps a mark of its live allocations."""

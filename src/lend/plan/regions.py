@@ -17,6 +17,10 @@ from dataclasses import dataclass
 from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
 from lend.language.reduction import BLOCK
 from lend.plan.cost import Bound, Known, Work, work_of
+from lend.plan.streams import Streams, find_streams
+from lend.plan.tiling import Tiling, choose_tiling
+from lend.plan.variation import Variations
+from lend.plan.waves import Wave, find_waves
 
 CHUNK_WORK = 32768
 """Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
@@ -38,6 +42,9 @@ class DeviceRegion:
     parallel: Parallel
     captures: tuple[Value, ...]
     work: Work
+    variations: Variations
+    tiling: Tiling | None = None
+    streams: Streams | None = None
 
     @property
     def grain(self) -> int | None:
@@ -59,30 +66,44 @@ class DeviceRegion:
             for reduction in self.parallel.reductions
         )
         captures = ", ".join(value.name or str(value.type) for value in self.captures) or "nothing"
+        tiled = f"; {self.tiling}" if self.tiling is not None else ""
         over = "1 dimension" if dimensions == 1 else f"{dimensions} dimensions"
-        return f"region {self.number}: parallel {indices} over {over}, cost {self.work}{reductions}; captures {captures}"
+        return f"region {self.number}: parallel {indices} over {over}, cost {self.work}{reductions}{tiled}; captures {captures}"
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A kernel and its device regions, in the order of the text."""
+    """A kernel and its device regions, in the order of the text.
+
+    `waves`: loops around regions that may run several steps at a time; `notes`: a line on each loop around regions.
+    """
 
     kernel: Kernel
     regions: tuple[DeviceRegion, ...]
+    waves: tuple[Wave, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join([f"plan of {self.kernel.name}", *(f"  {region}" for region in self.regions)])
+        lines = (*map(str, self.regions), *self.notes)
+        return "\n".join([f"plan of {self.kernel.name}", *(f"  {line}" for line in lines)])
 
 
-def plan(kernel: Kernel) -> Plan:
-    """Number the device regions of `kernel`."""
+def plan(kernel: Kernel, vector_bytes: int = 16, cache_bytes: int = 32 << 20) -> Plan:
+    """Number the device regions of `kernel`, and tile them for a machine with such vectors and such a last cache."""
     constants = dict(_constants(kernel.body))
+    waves, notes = find_waves(kernel)
+    phases = {phase.parallel for wave in waves for phase in wave.phases}
     regions: list[DeviceRegion] = []
     for number, parallel in enumerate(_parallels(kernel.body)):
         captures = tuple(captured(parallel.body))
         known = Known(frozenset(captures), dict[Value, Bound](constants))
-        regions.append(DeviceRegion(number, parallel, captures, work_of(parallel.body, known)))
-    return Plan(kernel, tuple(regions))
+        variations = Variations(parallel, constants)
+        waits = parallel in phases
+        tiling = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
+        streams = None if waits else find_streams(parallel, variations, tiling, cache_bytes)
+        work = work_of(parallel.body, known)
+        regions.append(DeviceRegion(number, parallel, captures, work, variations, tiling, streams))
+    return Plan(kernel, tuple(regions), waves, notes)
 
 
 def _parallels(region: Region) -> Iterator[Parallel]:

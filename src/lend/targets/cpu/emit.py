@@ -16,7 +16,7 @@ from time import thread_time
 import llvmlite.binding as llvm
 
 from lend.diagnostics.errors import InternalError
-from lend.targets.cpu import loader, vector_library
+from lend.targets.cpu import fences, loader, vector_library
 from lend.targets.cpu.exclusive import COMPILING, hold_across_forks
 from lend.targets.cpu.exclusive import compile_exclusively as compile_exclusively
 from lend.targets.cpu.libraries import load_libraries
@@ -123,7 +123,7 @@ def optimise(ir: str, machine: Machine, passes: bool = True, times: dict[str, fl
     started = thread_time()
     with COMPILING:
         try:
-            module = llvm.parse_assembly(vector_library.attach(ir, machine), llvm.create_context())
+            module = llvm.parse_assembly(vector_library.attach(fences.attach(ir, machine), machine), llvm.create_context())
             module.verify()
         except RuntimeError as error:
             raise InternalError(f"LLVM refuses the module that lend wrote: {error}") from error

@@ -34,6 +34,12 @@ class Machine:
         return f"{self.triple} {self.cpu} {self.features} llvm-{version} llvmlite-{llvmlite.__version__}"
 
     @property
+    def vector_bytes(self) -> int:
+        """The size of a vector register."""
+        features = self.features.split(",")
+        return 64 if "+avx512f" in features else 32 if "+avx" in features or "+avx2" in features else 16
+
+    @property
     def is_host_architecture(self) -> bool:
         """Whether code for this machine can be run, or at least loaded, in this process."""
         return self.architecture == host().architecture

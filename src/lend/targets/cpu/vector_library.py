@@ -1,7 +1,8 @@
 """glibc's vector mathematics: which functions may replace scalar ones inside vectorised loops.
 
-Does: find `libmvec`'s variants at run time and attach them to the functions that `lower/math.py` marked.  Does not: decide
-whether a kernel may use them (its math mode did).
+Does: find `libmvec`'s variants at run time and attach them to the functions that `lower/math.py` marked; define the functions of
+vectors that `lower/tiles/widen.py` calls (`@lend.lanes.8.exp`).
+Does not: decide whether a kernel may use them: its math mode did.
 Invariants: only variants of the vector widths that the machine has are offered: a variant of another width would be called with
 its arguments in the wrong registers. What is offered is within 3 units in the last place (measured: `COARSE`, `THROUGH_F64`).
 
@@ -27,6 +28,9 @@ THROUGH_F64 = frozenset(("tanf", "atan2f", "erff"))
 """f32 functions whose vector variants err by more than 3 units: the f64 ones are used, on halves of the vectors."""
 
 _MARKED = re.compile(r"^declare (float|double) @(\w+)\(([^)]*)\)(.*?) " + re.escape(VECTOR_MARK) + r"(.*)$", re.MULTILINE)
+_LANES = re.compile(
+    r"^declare <(\d+) x (float|double)> @lend\.lanes\.\d+\.(\w+)\(([^)]*)\) (.*?) ?" + re.escape(VECTOR_MARK) + "$", re.MULTILINE
+)
 _PURE = "nounwind willreturn memory(none)"
 
 
@@ -55,12 +59,81 @@ def attach(ir: str, machine: Machine) -> str:
         return f"declare {type} @{name}({parameters}){before}{attribute}{after}"
 
     ir = _MARKED.sub(replace, ir)
+    ir = _LANES.sub(lambda match: _define(machine, match, texts, ir), ir)
+    if texts and not symbols:
+        ir = "\n".join([ir, *texts.values(), ""])
     if not symbols:
         return ir
     # The optimiser drops functions that nothing uses, and looks the variants up only later.
     names = ", ".join(f"ptr @{symbol}" for symbol in symbols)
     kept = f'@llvm.compiler.used = appending global [{len(symbols)} x ptr] [{names}], section "llvm.metadata"'
     return "\n".join([ir, *texts.values(), kept, ""])
+
+
+def _define(machine: Machine, match: re.Match[str], texts: dict[str, str], ir: str) -> str:
+    """A function of a vector, as calls of the widest variant that fits into it, or of the scalar function."""
+    lanes, type, name, parameters, _ = match.groups()
+    whole, count = f"<{lanes} x {type}>", parameters.count("<")
+    fitting = [
+        (size, variant) for variant in _variants(machine, name, type, count) if int(lanes) % (size := _lanes_of(variant)) == 0
+    ]
+    heading = f"define internal {whole} @lend.lanes.{lanes}.{name}({', '.join(f'{whole} %a{k}' for k in range(count))})"
+    lines = [f"{heading} alwaysinline {_PURE} {{"]
+    if fitting:
+        size, variant = max(fitting, key=lambda pair: pair[0])
+        texts.update(variant.texts)
+        lines += _in_parts(variant, int(lanes), size, type, count)
+    else:
+        if f"@{name}(" not in ir:
+            texts[name] = f"declare {type} @{name}({', '.join([type] * count)}) {_PURE}"
+        lines += _one_by_one(name, int(lanes), type, count)
+    return "\n".join([*lines, "}"])
+
+
+def _lanes_of(variant: _Variant) -> int:
+    match = re.match(r"_ZGV\wN(\d+)", variant.mangled)
+    assert match is not None
+    return int(match[1])
+
+
+def _in_parts(variant: _Variant, lanes: int, size: int, type: str, count: int) -> list[str]:
+    """Calls of a variant of `size` lanes."""
+    whole, part = f"<{lanes} x {type}>", f"<{size} x {type}>"
+    convention = "aarch64_vector_pcs " if variant.mangled.startswith("_ZGVn") else ""
+    if size == lanes:
+        arguments = ", ".join(f"{whole} %a{k}" for k in range(count))
+        return [f"  %r = call {convention}{whole} @{variant.symbol}({arguments})", f"  ret {whole} %r"]
+    lines: list[str] = []
+    joined = [f"%r{piece}" for piece in range(lanes // size)]
+    for piece in range(lanes // size):
+        positions = ", ".join(f"i32 {piece * size + lane}" for lane in range(size))
+        for k in range(count):
+            lines.append(f"  %p{piece}.{k} = shufflevector {whole} %a{k}, {whole} poison, <{size} x i32> <{positions}>")
+        arguments = ", ".join(f"{part} %p{piece}.{k}" for k in range(count))
+        lines.append(f"  %r{piece} = call {convention}{part} @{variant.symbol}({arguments})")
+    while len(joined) > 1:
+        size *= 2
+        positions = ", ".join(f"i32 {lane}" for lane in range(size))
+        pairs = list(zip(joined[::2], joined[1::2], strict=True))
+        joined = [f"{a}.{size}" for a, _ in pairs]
+        for target, (a, b) in zip(joined, pairs, strict=True):
+            half = f"<{size // 2} x {type}>"
+            lines.append(f"  {target} = shufflevector {half} {a}, {half} {b}, <{size} x i32> <{positions}>")
+    return [*lines, f"  ret {whole} {joined[0]}"]
+
+
+def _one_by_one(name: str, lanes: int, type: str, count: int) -> list[str]:
+    """Calls of the scalar function."""
+    whole, result = f"<{lanes} x {type}>", "poison"
+    lines: list[str] = []
+    for lane in range(lanes):
+        for k in range(count):
+            lines.append(f"  %x{lane}.{k} = extractelement {whole} %a{k}, i64 {lane}")
+        arguments = ", ".join(f"{type} %x{lane}.{k}" for k in range(count))
+        lines.append(f"  %y{lane} = call {type} @{name}({arguments})")
+        lines.append(f"  %r{lane} = insertelement {whole} {result}, {type} %y{lane}, i64 {lane}")
+        result = f"%r{lane}"
+    return [*lines, f"  ret {whole} {result}"]
 
 
 def _widths(machine: Machine) -> list[tuple[str, int, str]]:

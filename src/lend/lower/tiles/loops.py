@@ -1,0 +1,303 @@
+"""The loops over tiles in a device region.
+
+Does: cut a run of iterations, or the box, into tiles, and write the body for whole tiles and for their edges.
+Does not: write operations (`pack.py`).
+Invariants: each iteration is in one tile. An edge is done vector by vector under a mask, and row by row where rows are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from lend.language.reduction import LANES
+from lend.lower.control import counted_loop
+from lend.lower.indexing import add, literal, multiply, subtract
+from lend.lower.tiles import control, memory
+from lend.lower.tiles.memory import store_address
+from lend.lower.tiles.pack import PackWriter
+from lend.plan.streams import LINE, SHORTEST_RUN, Streams
+from lend.plan.tiling import Tiling
+from lend.plan.variation import Variations
+
+if TYPE_CHECKING:
+    from lend.lower.reductions import Lanes
+    from lend.lower.regions import RegionWriter
+
+assert control and memory  # they have added what they write
+
+
+class TileWriter:
+    """Writes the tiled loops of one region."""
+
+    def __init__(self, region: RegionWriter, tiling: Tiling, variations: Variations, streams: Streams | None) -> None:
+        self._region = region
+        self._streams = streams
+        self._tiling = tiling
+        self._variations = variations
+        self._builder = region.builder
+        self._dimensions = range(len(tiling.jam))
+        self._single = (1,) * len(tiling.jam)
+        self._slots: list[list[str]] = []
+
+    def run(self, begin: str, end: str, outer: Sequence[str]) -> None:
+        """The iterations along the last dimension whose counters are in begin..end-1, at these counters of the others."""
+        length, starts = subtract(self._builder, end, begin), [*outer, "0"]
+        if self._streams is None:
+            self._vectors(begin, length, starts, self._single, self._tiling.vectors)
+            return
+        builder = self._builder
+        stream, plain, after = (builder.new_block(hint) for hint in ("stream", "plain", "after"))
+        lead, possible = self._lead(begin, length, starts, self._streams)
+        builder.branch(possible, stream, plain)
+        builder.open(stream)
+        self._pieces(begin, lead, starts, self._single)
+        rest = subtract(builder, length, lead)
+        self._vectors(add(builder, begin, lead), rest, starts, self._single, self._tiling.vectors, self._streams)
+        builder.jump(after)
+        builder.open(plain)
+        self._vectors(begin, length, starts, self._single, self._tiling.vectors)
+        builder.jump(after)
+        builder.open(after)
+
+    def _lead(self, begin: str, length: str, starts: Sequence[str], streams: Streams) -> tuple[str, str]:
+        """Iterations before the first one whose stores begin a cache line, and whether all streaming stores have as many.
+
+        That is no question of safety: a store that is said to be aligned has to be.
+        """
+        builder, region = self._builder, self._region
+        here = list(starts)
+        here[self._tiling.vector] = begin
+        pack = self._pack(here, self._single, 1)
+        for operation in streams.subscripts:
+            pack.operations[type(operation)](pack, operation)
+        leads: list[str] = []
+        possible = region.streaming
+        for store in streams.stores:
+            address = builder.emit(f"ptrtoint ptr {store_address(pack, store, pack.places[0])} to i64")
+            away = builder.emit(f"and i64 {builder.emit(f'sub i64 0, {address}')}, {LINE - 1}")
+            leads.append(builder.emit(f"lshr i64 {away}, {store.value.scalar.bytes.bit_length() - 1}"))
+        for lead in leads[1:]:
+            same = builder.emit(f"icmp eq i64 {lead}, {leads[0]}")
+            possible = builder.emit(f"and i1 {possible}, {same}")
+        long = builder.emit(f"icmp uge i64 {length}, {SHORTEST_RUN}")
+        return leads[0], builder.emit(f"and i1 {possible}, {long}")
+
+    def reduce(self, begin: str, end: str, lane: str, outer: Sequence[str], lanes: Lanes) -> None:
+        """The same for a loop that reduces: position `begin` contributes to lane `lane` of 64, the next one to the next lane."""
+        builder = self._builder
+        first, length = subtract(builder, begin, lane), subtract(builder, end, begin)
+        distance = add(builder, subtract(builder, end, first), str(LANES - 1))
+        groups = builder.emit(f"udiv i64 {distance}, {LANES}")
+
+        def group(number: str) -> None:
+            start = add(builder, first, multiply(builder, number, str(LANES)))
+            before = subtract(builder, begin, start)
+            enough = builder.emit(f"icmp sle i64 {add(builder, start, str(LANES))}, {end}")
+            inside = builder.emit(f"icmp sle i64 {before}, 0")
+            whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
+            builder.branch(builder.emit(f"and i1 {enough}, {inside}"), whole, part)
+            builder.open(whole)
+            self._group(start, outer, lanes, None)
+            builder.jump(after)
+            builder.open(part)
+            self._group(start, outer, lanes, (before, length))
+            builder.jump(after)
+            builder.open(after)
+
+        counted_loop(self._region, "0", groups, group)
+
+    def _group(self, start: str, outer: Sequence[str], lanes: Lanes, present: tuple[str, str] | None) -> None:
+        """Iterations for the 64 lanes; `present`: how far from the start those that are there begin, and how many they are."""
+        tiling, builder = self._tiling, self._builder
+        size = tiling.lanes * tiling.vectors
+
+        def piece(number: str) -> None:
+            moved = multiply(builder, number, str(size))
+            pack = self._pack([*outer, add(builder, start, moved)], self._single, tiling.vectors)
+            if present is not None:
+                begin = subtract(builder, present[0], moved)
+                pack.masks = {
+                    place: self._mask(pack, subtract(builder, begin, str(place[-1] * tiling.lanes)), present[1])
+                    for place in pack.places
+                }
+                pack.certain = False
+            dimensions = len(tiling.jam)
+            for parameter, value in zip(self._region.body.parameters[dimensions:], lanes.identities(), strict=True):
+                pack.bind_shaped(parameter, dict.fromkeys(pack.classes(self._variations.of(parameter)), value))
+            pack.run(self._region.body)
+            for k, place in enumerate(pack.places):
+                values = [pack.vector(value, place) for value in self._region.body.yields]
+                slots = self._slots[k] if self._slots else lanes.slots(add(builder, moved, str(k * tiling.lanes)))
+                lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place))
+
+        if size == LANES:
+            piece("0")
+        else:
+            counted_loop(self._region, "0", str(LANES // size), piece)
+
+    def clear(self, lanes: Lanes) -> None:
+        """Lanes start from the identity: in vectors of their own (registers) where a tile holds all of them."""
+        tiling = self._tiling
+        if tiling.lanes * tiling.vectors != LANES:
+            lanes.clear()
+            return
+        if not self._slots:
+            self._slots = [lanes.vector_slots(tiling.lanes) for _ in range(tiling.vectors)]
+        lanes.clear_vectors(tiling.lanes, self._slots)
+
+    def finish(self, lanes: Lanes) -> None:
+        """Lanes are in memory again."""
+        if self._slots:
+            lanes.copy_in(self._tiling.lanes, self._slots)
+
+    def tile(self, position: str) -> None:
+        """The tile at a position of the loop over tiles."""
+        builder, tiling = self._builder, self._tiling
+        starts = self._starts(position)
+        if tiling.volume == 1:
+            self._body(starts, self._single, 1, None)
+            return
+        rest = [subtract(builder, self._region.axes[d].count, starts[d]) for d in self._dimensions]
+        rows = [d for d in self._dimensions if tiling.jam[d] > 1]
+        v = tiling.vector
+
+        def columns() -> None:
+            length = self._smaller(rest[v], str(tiling.lanes * tiling.vectors))
+            self._vectors(starts[v], length, starts, tiling.jam, tiling.vectors)
+
+        if not rows:
+            columns()
+            return
+        whole = "true"
+        for d in rows:
+            enough = builder.emit(f"icmp uge i64 {rest[d]}, {tiling.jam[d]}")
+            whole = enough if whole == "true" else builder.emit(f"and i1 {whole}, {enough}")
+        jammed, single, after = (builder.new_block(hint) for hint in ("jammed", "single", "after"))
+        builder.branch(whole, jammed, single)
+        builder.open(jammed)
+        columns()
+        builder.jump(after)
+        builder.open(single)
+        self._rows(rows, starts, rest)
+        builder.jump(after)
+        builder.open(after)
+
+    def _starts(self, position: str) -> list[str]:
+        """The counter of the first iteration of a tile, per dimension."""
+        builder, tiling = self._builder, self._tiling
+        starts = ["0"] * len(tiling.jam)
+        for d in reversed(tiling.order[1:]):
+            count = self._region.tile_counts[d]
+            number = builder.emit(f"urem i64 {position}, {count}")
+            position = builder.emit(f"udiv i64 {position}, {count}")
+            starts[d] = multiply(builder, number, str(tiling.extents[d]))
+        starts[tiling.order[0]] = multiply(builder, position, str(tiling.extents[tiling.order[0]]))
+        return starts
+
+    def _rows(self, rows: list[int], starts: list[str], rest: list[str]) -> None:
+        """What is left of a tile that misses rows, one row after the other."""
+        if not rows:
+            v = self._tiling.vector
+            length = self._smaller(rest[v], str(self._tiling.lanes * self._tiling.vectors))
+            self._vectors(starts[v], length, starts, self._single, 1)
+            return
+        d, *others = rows
+        count = self._smaller(rest[d], str(self._tiling.jam[d]))
+
+        def row(number: str) -> None:
+            here = list(starts)
+            here[d] = add(self._builder, starts[d], number)
+            self._rows(others, here, rest)
+
+        counted_loop(self._region, "0", count, row)
+
+    def _vectors(
+        self,
+        begin: str,
+        length: str,
+        starts: Sequence[str],
+        rows: tuple[int, ...],
+        vectors: int,
+        streams: Streams | None = None,
+    ) -> None:
+        """`length` iterations along the vector dimension: as many whole tiles as there are, then single vectors."""
+        builder, lanes = self._builder, self._tiling.lanes
+        done = begin
+        if vectors > 1 or lanes > 1:
+            size = lanes * vectors
+            whole = builder.emit(f"udiv i64 {length}, {size}")
+
+            def tile(number: str) -> None:
+                counters = self._at(starts, add(builder, begin, multiply(builder, number, str(size))))
+                self._body(counters, rows, vectors, None, streams)
+
+            self._some(whole, tile)
+            done = add(builder, begin, multiply(builder, whole, str(size)))
+            length = subtract(builder, length, multiply(builder, whole, str(size)))
+        self._pieces(done, length, starts, rows)
+
+    def _at(self, starts: Sequence[str], counter: str) -> list[str]:
+        """Counters at one of the vector dimension."""
+        here = list(starts)
+        here[self._tiling.vector] = counter
+        return here
+
+    def _pieces(self, begin: str, length: str, starts: Sequence[str], rows: tuple[int, ...]) -> None:
+        """`length` iterations vector by vector, the last one under a mask."""
+        builder, lanes = self._builder, self._tiling.lanes
+        more = builder.emit(f"add i64 {length}, {lanes - 1}")
+        pieces = builder.emit(f"udiv i64 {more}, {lanes}")
+
+        def piece(number: str) -> None:
+            moved = multiply(builder, number, str(lanes))
+            left = subtract(builder, length, moved)
+            self._body(self._at(starts, add(builder, begin, moved)), rows, 1, None if lanes == 1 else left)
+
+        self._some(pieces, piece)
+
+    def _body(
+        self, counters: Sequence[str], rows: tuple[int, ...], vectors: int, left: str | None, streams: Streams | None = None
+    ) -> None:
+        """The iterations of a tile from these counters on; `left`: how many of the one vector there are, None for all."""
+        pack = self._pack(counters, rows, vectors)
+        pack.streaming = frozenset() if streams is None else frozenset(streams.stores)
+        if left is not None:
+            pack.masks = dict.fromkeys(pack.places, self._mask(pack, "0", left))
+        pack.run(self._region.body)
+
+    def _mask(self, pack: PackWriter, begin: str, length: str) -> str:
+        """The lanes with numbers in begin..begin + length - 1."""
+        lanes, builder = self._tiling.lanes, self._builder
+        numbers = "<" + ", ".join(f"i64 {lane}" for lane in range(lanes)) + ">"
+        if begin != "0":
+            numbers = builder.emit(f"sub <{lanes} x i64> {numbers}, {pack.broadcast('i64', begin)}")
+        return builder.emit(f"icmp ult <{lanes} x i64> {numbers}, {pack.broadcast('i64', length)}", "mask")
+
+    def _pack(self, counters: Sequence[str], rows: tuple[int, ...], vectors: int) -> PackWriter:
+        """The places of a tile, with their indices."""
+        region, tiling, builder = self._region, self._tiling, self._builder
+        pack = PackWriter(region, tiling, self._variations, rows, vectors)
+        for d in self._dimensions:
+            index = region.body.parameters[d]
+            for place in pack.classes(self._variations.of(index)):
+                apart = place[d] * (tiling.lanes if d == tiling.vector else 1)
+                pack.place = place
+                pack.bind(index, region.index(region.axes[d], add(builder, counters[d], str(apart))))
+        return pack
+
+    def _some(self, count: str, body: Callable[[str], None]) -> None:
+        """`body(k)` for k below `count`, which may be 0."""
+        if literal(count) == 0:
+            return
+        builder = self._builder
+        loop, after = builder.new_block("some"), builder.new_block("after")
+        builder.branch(builder.emit(f"icmp ne i64 {count}, 0"), loop, after)
+        builder.open(loop)
+        counted_loop(self._region, "0", count, body)
+        builder.jump(after)
+        builder.open(after)
+
+    def _smaller(self, a: str, b: str) -> str:
+        less = self._builder.emit(f"icmp ult i64 {a}, {b}")
+        return self._builder.emit(f"select i1 {less}, i64 {a}, i64 {b}")

@@ -1,0 +1,378 @@
+"""Which iterations of a parallel loop run together: vectors of lanes, several side by side, rows jammed into one tile.
+
+Does: choose, from how subscripts vary, the dimension that vectors lie along, their width, and what makes a tile.
+Does not: write code (`lower/tiles/`), or decide whether iterations are independent (`checks/`).
+Invariants: only loops whose iterations are proved independent and which have no check left are tiled; a tile holds iterations of
+the box and nothing else, and within each iteration operations keep their order; so no choice here changes a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from lend.ir import typed
+from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
+from lend.language.reduction import LANES
+from lend.language.types import BF16, F16, Layout, ScalarType
+from lend.plan.variation import Variation, Variations
+
+GAIN = 0.9
+"""A tiling is used if it costs less than this share of doing one iteration after the other."""
+LOOP_TRIPS = 32
+WHILE_TRIPS = 16
+TILE_COST = 2.0
+GATHER = 1.2
+"""What an element costs that is read or written by itself."""
+MOST_PLACES = 32
+LARGEST_TILE = 160
+"""Instructions in the text of a tile, at most, where there is a choice."""
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Iterations that run together, per dimension of the box.
+
+    `vector`: the dimension that lanes lie along; `lanes`: iterations in a vector (1: no vectors, iterations only jammed);
+    `vectors`: vectors side by side; `jam`: per dimension, rows of a tile (1 for `vector`); `order`: dimensions, outermost loop
+    over tiles first; `reason`: why, in a user's words.
+    """
+
+    vector: int
+    lanes: int
+    vectors: int
+    jam: tuple[int, ...]
+    order: tuple[int, ...]
+    reason: str = ""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Iterations of a tile in each dimension."""
+        return tuple(self.lanes * self.vectors if d == self.vector else rows for d, rows in enumerate(self.jam))
+
+    @property
+    def volume(self) -> int:
+        """Iterations of a tile."""
+        return prod(self.extents)
+
+    @property
+    def by_row(self) -> bool:
+        """Whether a tile lies in one run along the last dimension, so that any run of iterations can be cut into tiles."""
+        return self.vector == len(self.jam) - 1 and prod(self.jam) == 1 and self.order == tuple(range(len(self.jam)))
+
+
+def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int, by_row: bool = False) -> Tiling | None:
+    """The tiling of a loop; None where it is left to the code generator's own vectoriser. `by_row`: only one along rows."""
+    if not parallel.independent or parallel.fallback:
+        return None
+    if any(value.scalar.kind == "complex" for reduction in parallel.reductions for value in reduction.inits):
+        return None
+    if not _supported(parallel.body, variations):
+        return None
+    estimate = Estimate(parallel, variations, vector_bytes)
+    best: tuple[float, Tiling] | None = None
+    for tiling in _candidates(parallel, variations, vector_bytes):
+        cost = estimate.cost(tiling) if tiling.by_row or not by_row else None
+        if cost is not None and (best is None or cost < best[0]):
+            best = cost, tiling
+    if best is None:
+        return None
+    plain = estimate.cost(Tiling(len(parallel.box) - 1, 1, 1, (1,) * len(parallel.box), tuple(range(len(parallel.box)))))
+    return best[1] if plain is None or best[0] < GAIN * plain else None
+
+
+def _candidates(parallel: Parallel, variations: Variations, vector_bytes: int) -> Iterator[Tiling]:
+    """Tilings worth looking at."""
+    dimensions = len(parallel.box)
+    size = _widest(parallel.body, variations)
+    loops = _has_loop(parallel.body)
+    for v in reversed(range(dimensions)):
+        step = variations.constant(parallel.box[v].step)
+        if step is None:
+            continue
+        if parallel.reductions:  # lanes of the tree lie along the last dimension
+            lanes = max(vector_bytes // max(size, *(v.scalar.bytes for r in parallel.reductions for v in r.inits)), 1)
+            if v == dimensions - 1 and 1 < lanes <= LANES:
+                yield from (_tiling(dimensions, v, lanes, vectors, None, 1) for vectors in _halves(LANES // lanes))
+            continue
+        for lanes in dict.fromkeys((max(vector_bytes // size, 1), 1)):
+            if lanes == 1 and (not loops or v != dimensions - 1):
+                continue
+            for vectors in (4, 3, 2, 1) if lanes > 1 else (8, 4, 2):
+                yield _tiling(dimensions, v, lanes, vectors, None, 1)
+                for d in range(dimensions):
+                    for rows in (2, 4, 6, 8):
+                        if loops and d != v and lanes * vectors * rows <= MOST_PLACES * lanes:
+                            yield _tiling(dimensions, v, lanes, vectors, d, rows)
+
+
+def _halves(count: int) -> Iterator[int]:
+    """`count`, half of it, … 1."""
+    while count:
+        yield count
+        count //= 2
+
+
+def _tiling(dimensions: int, v: int, lanes: int, vectors: int, d: int | None, rows: int) -> Tiling:
+    jam = tuple(rows if d == k else 1 for k in range(dimensions))
+    if d is None and v == dimensions - 1:
+        order = tuple(range(dimensions))
+    else:  # panels along the vector dimension, within which rows follow each other: what a panel reads stays near
+        order = (v, *(k for k in range(dimensions) if k not in (v, d)), *(() if d is None else (d,)))
+    return Tiling(v, lanes, vectors, jam, order)
+
+
+class Estimate:
+    """What a tile costs, in instructions, weighed by how often loops inside run; per iteration of the box."""
+
+    def __init__(self, parallel: Parallel, variations: Variations, vector_bytes: int) -> None:
+        self._parallel = parallel
+        self._variations = variations
+        self._vector_bytes = vector_bytes
+        self._registers = 30 if vector_bytes >= 64 else 14
+
+    def cost(self, tiling: Tiling) -> float | None:
+        """The cost of an iteration; None if this tiling cannot be written."""
+        if tiling.lanes == 1 and tiling.volume > 1 and self._diverges(self._parallel.body, tiling):
+            return None
+        total = self._region(self._parallel.body, tiling)
+        if total is not None and self._parallel.reductions:
+            held = tiling.lanes * tiling.vectors == LANES
+            each = len(self._parallel.reductions) * tiling.vectors * (1.0 if held or tiling.volume == 1 else 3.0)
+            total = _Cost(total.cost + each, total.straight + each)
+        if total is None or (total.straight > LARGEST_TILE and tiling.volume > tiling.lanes):
+            return None
+        return (total.cost + TILE_COST) / tiling.volume * (1 + 0.002 * total.straight / 16)
+
+    def _region(self, region: Region, tiling: Tiling) -> _Cost | None:
+        cost, straight = 0.0, 0.0
+        for operation in region.operations:
+            found = self._operation(operation, tiling)
+            if found is None:
+                return None
+            cost += found.cost
+            straight += found.straight
+        return _Cost(cost, straight)
+
+    def _operation(self, operation: Operation, tiling: Tiling) -> _Cost | None:
+        match operation:
+            case typed.Constant() | typed.Size() | typed.View():
+                return _Cost(0, 0)
+            case typed.Load():
+                return self._access(operation, operation.result, self._variations.of(operation.result), tiling)
+            case typed.Store():
+                return self._access(operation, operation.value, None, tiling)
+            case typed.Unary() | typed.Binary() | typed.Cast() | typed.Math():
+                return self._arithmetic(operation, tiling)
+            case typed.For():
+                return self._for(operation, tiling)
+            case typed.While():
+                parts = [self._region(inner, tiling) for inner in operation.regions]
+                if any(part is None for part in parts):
+                    return None
+                body = sum(part.cost for part in parts if part is not None)
+                chain = 4.0 * _depth(operation.condition.parameters, operation.body)
+                straight = sum(part.straight for part in parts if part is not None)
+                return _Cost(WHILE_TRIPS * (max(body, chain) + 2), straight)
+            case _:
+                parts = [self._region(inner, tiling) for inner in operation.regions]
+                if any(part is None for part in parts):
+                    return None
+                return _Cost(
+                    sum(part.cost for part in parts if part is not None) + 1,
+                    sum(part.straight for part in parts if part is not None) + 1,
+                )
+
+    def _count(self, variation: Variation, tiling: Tiling) -> int:
+        """How many operands a value with this variation has in a tile."""
+        count = 1
+        for d, entry in enumerate(variation):
+            if entry != 0:
+                count *= tiling.vectors if d == tiling.vector else tiling.jam[d]
+        return count
+
+    def _vector(self, variation: Variation, tiling: Tiling) -> bool:
+        return tiling.lanes > 1 and variation[tiling.vector] is None
+
+    def _pieces(self, bytes: int, tiling: Tiling) -> int:
+        """Registers of a vector."""
+        return max(1, -(-tiling.lanes * bytes // self._vector_bytes))
+
+    def _access(self, operation: Load | Store, value: Value, shared: Variation | None, tiling: Tiling) -> _Cost | None:
+        array = self._variations.of(operation.array)
+        if tiling.lanes > 1 and array[tiling.vector] != 0:
+            return None  # a view that moves with the lanes
+        bytes = value.scalar.bytes
+        if shared is not None and not self._vector(shared, tiling):
+            count = self._count(shared, tiling)
+            return _Cost(0.5 * count, count)
+        every = tuple(None for _ in tiling.jam)
+        count = self._count(every if shared is None else shared, tiling)
+        if tiling.lanes == 1:
+            return _Cost(1.0 * count, count)
+        if self._neighbours(operation, tiling):
+            return _Cost(float(count * self._pieces(bytes, tiling)), count)
+        return _Cost(float(count * (GATHER * tiling.lanes + 2)), count * tiling.lanes)
+
+    def _neighbours(self, operation: Load | Store, tiling: Tiling) -> bool:
+        """Whether lanes access neighbouring elements."""
+        type = operation.array.array
+        if operation.path or type.layout not in (Layout.C, Layout.F):
+            return False
+        unit = type.dimensions - 1 if type.layout is Layout.C else 0
+        entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
+        return all(entry in (1, -1) if d == unit else entry == 0 for d, entry in enumerate(entries))
+
+    def _arithmetic(self, operation: typed.Unary | typed.Binary | typed.Cast | typed.Math, tiling: Tiling) -> _Cost:
+        variation = self._variations.of(operation.result)
+        count = self._count(variation, tiling)
+        wide = self._vector(variation, tiling)
+        type = operation.operands[0].scalar
+        pieces = self._pieces(max(type.bytes, operation.result.scalar.bytes), tiling) if wide else 1
+        each = 1.0
+        if isinstance(operation, typed.Math):
+            each = 16.0 if operation.function == "sqrt" else 2.0 if operation.function in ("floor", "fma", "trunc") else 30.0
+        elif isinstance(operation, typed.Binary) and operation.operator in ("floordiv", "mod", "div", "pow"):
+            if type.is_float:
+                each = 40.0 if operation.operator == "pow" else 12.0 if wide else 5.0
+            else:
+                each = 12.0 * tiling.lanes if wide else 12.0
+        elif isinstance(operation, typed.Cast) and type.is_integer and operation.result.scalar.is_integer:
+            each = 0.5
+        return _Cost(each * count * pieces, count * pieces * (tiling.lanes if each > 100 else 1))
+
+    def _for(self, operation: typed.For, tiling: Tiling) -> _Cost | None:
+        body = self._region(operation.body, tiling)
+        if body is None:
+            return None
+        extent = operation.extent
+        bounds = [self._variations.constant(value) for value in (extent.lower, extent.upper, extent.step)]
+        trips = LOOP_TRIPS
+        if None not in bounds and bounds[2] != 0:
+            trips = min(len(range(*[b for b in bounds if b is not None])), 64)
+        carried = [value for value in operation.body.parameters[1:] if isinstance(value.type, ScalarType)]
+        floats = [value for value in carried if value.scalar.is_float]
+        used = sum(
+            self._count(self._variations.of(value), tiling)
+            * (self._pieces(value.scalar.bytes, tiling) if self._vector(self._variations.of(value), tiling) else 1)
+            for value in carried
+        )
+        used += _most_loaded(operation.body, self, tiling)
+        spills = 3.0 * max(0, used - self._registers)
+        chain = 4.0 * _depth(tuple(floats), operation.body)
+        ends = self._variations.along((extent.lower, extent.upper, extent.step))
+        masks = 2.0 * self._count(ends, tiling) if any(entry != 0 for entry in ends) else 0.0
+        if masks and tiling.lanes > 1:
+            masks += 1.0 * sum(self._count(self._variations.of(value), tiling) for value in carried)
+        return _Cost(trips * (max(body.cost + spills + masks, chain) + 1.0) + 2, body.straight + 2)
+
+    def _diverges(self, region: Region, tiling: Tiling) -> bool:
+        """Whether iterations of a tile may take different ways."""
+        for operation in region.operations:
+            ends: Variation | None = None
+            match operation:
+                case typed.If(condition=condition):
+                    ends = self._variations.of(condition)
+                case typed.For(extent=extent, body=body, stops=stops):
+                    ends = self._variations.along((extent.lower, extent.upper, extent.step, *(body.yields[:1] if stops else ())))
+                case typed.While(condition=condition, body=body, stops=stops):
+                    ends = self._variations.along((*condition.yields, *(body.yields[:1] if stops else ())))
+                case _:
+                    pass
+            if ends is not None and self._count(ends, tiling) > 1:
+                return True
+            if any(self._diverges(inner, tiling) for inner in operation.regions):
+                return True
+        return False
+
+    def loaded(self, operation: Load, tiling: Tiling) -> int:
+        """The registers that the values of one read take."""
+        variation = self._variations.of(operation.result)
+        if not self._vector(variation, tiling):
+            return 1
+        rows = self._count(variation, tiling)
+        return min(rows, tiling.vectors) * self._pieces(operation.result.scalar.bytes, tiling)
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """`cost`, and how many instructions stand in the text."""
+
+    cost: float
+    straight: float
+
+
+def _most_loaded(region: Region, estimate: Estimate, tiling: Tiling) -> int:
+    """Registers for what is read in a loop, roughly: the widest read, and one for another."""
+    widths = [estimate.loaded(operation, tiling) for operation in region.operations if isinstance(operation, Load)]
+    return max(widths, default=0) + 1
+
+
+def _depth(carried: tuple[Value, ...], body: Region) -> int:
+    """The longest chain of operations from what is carried to what goes round."""
+    depth: dict[Value, int] = dict.fromkeys((*carried, *body.parameters), 0)
+
+    def visit(region: Region) -> None:
+        for operation in region.operations:
+            for inner in operation.regions:
+                visit(inner)
+            longest = max((depth[value] for value in operation.operands if value in depth), default=None)
+            if isinstance(operation, typed.If):
+                for result, a, b in zip(operation.results, operation.then.yields, operation.orelse.yields, strict=True):
+                    ways = [depth[value] for value in (a, b, operation.condition) if value in depth]
+                    if ways:
+                        depth[result] = max(ways) + 1
+            elif longest is not None:
+                for result in operation.results:
+                    depth[result] = longest + (3 if isinstance(operation, typed.Math) else 1)
+
+    visit(body)
+    return max((depth.get(value, 0) for value in body.yields), default=0)
+
+
+def _widest(region: Region, variations: Variations) -> int:
+    """The size in bytes of the widest values that differ from iteration to iteration: they fill the vectors."""
+    sizes = [1]
+    for operation in region.operations:
+        match operation:
+            case typed.Load(result=value) | typed.Store(value=value):
+                sizes.append(value.scalar.bytes)
+            case typed.Unary(result=value) | typed.Binary(result=value) | typed.Cast(result=value) | typed.Math(result=value):
+                if None in variations.of(value):
+                    sizes.append(2 * value.scalar.bytes if value.scalar in (F16, BF16) else value.scalar.bytes)
+            case _:
+                pass
+        sizes += [_widest(inner, variations) for inner in operation.regions]
+    return max(sizes)
+
+
+def _has_loop(region: Region) -> bool:
+    return any(
+        isinstance(operation, typed.For | typed.While) or any(_has_loop(inner) for inner in operation.regions)
+        for operation in region.operations
+    )
+
+
+def _supported(region: Region, variations: Variations) -> bool:
+    """Whether every operation can be written for packs."""
+    for operation in region.operations:
+        if getattr(operation, "site", None) is not None:
+            return False
+        match operation:
+            case typed.Local() | typed.Reshape() | typed.Allocate() | typed.Require() | typed.Parallel():
+                return False
+            case typed.For(extent=extent):
+                if variations.constant(extent.step) in (None, 0):
+                    return False
+            case _:
+                pass
+        values = (*operation.results, *operation.operands)
+        if any(isinstance(value.type, ScalarType) and value.type.kind == "complex" for value in values):
+            return False
+        loops = isinstance(operation, typed.If | typed.For | typed.While)
+        if loops and any(not isinstance(value.type, ScalarType) for value in operation.results):
+            return False
+        if not all(_supported(inner, variations) for inner in operation.regions):
+            return False
+    return True
