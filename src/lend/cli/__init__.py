@@ -9,6 +9,7 @@ Example: `lend demo --out pictures`
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,12 @@ from lend import __version__
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (the process's own if None); the result is the exit status."""
-    options = command_line().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == ["bench"] and "--compile" not in given:
+        from lend.cli import suite
+
+        return suite.main(given[1:])
+    options = command_line().parse_args(given)
     if options.command == "check":
         from lend.cli import check
 
@@ -59,9 +65,10 @@ def command_line() -> argparse.ArgumentParser:
     )
     bench = commands.add_parser(
         "bench",
-        help="measure what compiling kernels costs, by pipeline step",
-        description="Compiles the kernels of a file several times, or some that come with lend, and prints the processor time of "
-        "each step. Kernels are compiled for the types that the file calls them with, else for those of their signatures.",
+        help="time lend beside C++ with OpenMP, Numba, Taichi, Warp and NumPy; with --compile, time compilation",
+        description="Without --compile: runs the benchmark suite (`lend bench --help` has its options). With it: compiles the "
+        "kernels of a file several times, or some that come with lend, and prints the processor time of each step. Kernels are "
+        "compiled for the types that the file calls them with, else for those of their signatures.",
     )
     bench.add_argument("--compile", action="store_true", required=True, help="measure compilation")
     bench.add_argument("--repeat", type=int, default=5, metavar="N", help="compilations of each kernel (default: %(default)s)")

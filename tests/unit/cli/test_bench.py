@@ -47,10 +47,3 @@ def test_the_kernels_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "--compile", str(tmp_path / "none.py")]) == 2
     assert "there is no file" in capsys.readouterr().err
-
-
-def test_without_a_subject_it_says_what_it_can_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["bench"])
-    assert stopped.value.code == 2
-    assert "--compile" in capsys.readouterr().err
