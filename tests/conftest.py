@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
+# Tests test the compiler, in this process and in those that it starts; what is kept on disk has tests of its own.
+os.environ["LEND_CACHE"] = "0"
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--bless` writes down what programs say now as what they must say; read the difference before committing it."""

@@ -51,17 +51,22 @@ from lend.language.structs import struct
 from lend.runtime.settings import config
 
 if TYPE_CHECKING:
-    from lend.driver.kernel import Kernel, Lowered, kernel
+    from lend.driver.kernel import Kernel, kernel
+    from lend.driver.lowered import Lowered
 else:
 
     def __getattr__(name):
         """`kernel` and its kin bring the compiler's front end and the runtime with them: loaded at first use."""
         if name not in ("Kernel", "Lowered", "kernel"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from lend.driver import kernel as module
+        if name == "Lowered":
+            from lend.driver.lowered import Lowered as found
+        else:
+            from lend.driver import kernel as module
 
-        globals().update(Kernel=module.Kernel, Lowered=module.Lowered, kernel=module.kernel)
-        return globals()[name]
+            found = getattr(module, name)
+        globals()[name] = found
+        return found
 
     def __dir__():
         return __all__

@@ -1,6 +1,7 @@
 """What is known of a kernel when it is defined: source, tree, signature, contracts.
 
-Does: capture and parse, judge annotations and contracts, and check the body as far as its types are known.
+Does: capture and parse, judge annotations and contracts, and check the body as far as its types are known; or find that all this
+was done before, for the same kernel, and do none of it (`kept.py`).
 Does not: compile.
 Invariants: a `Definition` has no errors that do not depend on argument types.
 """
@@ -8,21 +9,14 @@ Invariants: a `Definition` has no errors that do not depend on argument types.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lend.diagnostics.diagnostic import Diagnostic
-from lend.diagnostics.errors import CompileError
 from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.spans import Span
-from lend.driver.pipeline import Compilation, depth_limited, refusals
-from lend.frontend.capture import Captured, capture
-from lend.frontend.contracts import contracts_of, is_contract
-from lend.frontend.parse import parse_function
-from lend.frontend.refusals import HOLES
-from lend.frontend.signature import signature_of
-from lend.frontend.typecheck import Checked, typecheck
-from lend.ir import syntax
+from lend.driver import kept
+from lend.frontend.capture import Captured, Dependency, outline
+from lend.frontend.signature import plain_signature
 from lend.language.signature import (
     NO_DEFAULT,
     ArgumentType,
@@ -36,27 +30,62 @@ from lend.language.signature import (
 )
 from lend.language.types import F64, I32, Layout, MathMode, ScalarType, array_type
 
+# A kernel that was accepted before is defined without the compiler; what needs it loads it.
 if TYPE_CHECKING:
     from lend.checks.require import Require
+    from lend.diagnostics.diagnostic import Diagnostic
+    from lend.driver.pipeline import Compilation
+    from lend.frontend.typecheck import Checked
+    from lend.ir import syntax
 
 
-@dataclass(frozen=True, eq=False)
 class Definition:
-    """A kernel as defined, not yet specialised."""
+    """A kernel as defined, not yet specialised.
 
-    captured: Captured
-    tree: syntax.Function
-    signature: Signature
-    contracts: tuple[Contract, ...]
-    math: MathMode
-    require: Require | None = None
+    span: the kernel's own place. key: under which it is kept on disk, or None. verdicts: for the signature's types, if the kernel
+    was found there.
+    """
+
+    def __init__(
+        self,
+        captured: Captured,
+        signature: Signature,
+        contracts: tuple[Contract, ...],
+        math: MathMode,
+        require: Require | None,
+        span: Span,
+        key: bytes | None,
+        verdicts: kept.Verdicts | None = None,
+    ) -> None:
+        self.captured = captured
+        self.signature = signature
+        self.contracts = contracts
+        self.math: MathMode = math
+        self.require: Require | None = require
+        self.span = span
+        self.key = key
+        self.verdicts = verdicts
+
+    @cached_property
+    def tree(self) -> syntax.Function:
+        """The untyped tree. CompileError if the file has changed since the kernel was defined."""
+        from lend.frontend.parse import parse_function
+
+        return parse_function(self.captured)[0]
 
     def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
         """A specialisation at the start of the pipeline."""
+        from lend.driver.pipeline import Compilation
+
         return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math, self.require)
 
     def conditions(self) -> tuple[syntax.Expr, ...]:
         """What the contracts ask for, as written, in their order."""
+        if not self.contracts:
+            return ()
+        from lend.frontend.contracts import is_contract
+        from lend.ir import syntax
+
         return tuple(s.test for s in self.tree.body if isinstance(s, syntax.Assert) and is_contract(s, self.tree))
 
     def known_types(self, generic: ScalarType = F64) -> tuple[tuple[ArgumentType, ...], dict[TypeVar, ScalarType]] | None:
@@ -89,18 +118,38 @@ class Definition:
 
 def define(python: Callable[..., Any], math: MathMode, require: Require | None = None) -> Definition:
     """The definition of a kernel. Raises CompileError with every error that can be known now."""
-    captured = capture(python)
+    captured = outline(python)
+    signature = plain_signature(captured)
+    key = None if signature is None else kept.definition_key(captured, signature, math, require)
+    if signature is not None and key is not None:
+        found = kept.find_definition(key, captured, signature)
+        if found is not None:
+            return Definition(captured, signature, found.contracts, math, require, found.span, key, found.verdicts)
+    return _define(captured, math, require, key)
+
+
+def _define(captured: Captured, math: MathMode, require: Require | None, key: bytes | None) -> Definition:
+    """The definition of a kernel that is not known to be right."""
+    from lend.diagnostics.errors import CompileError
+    from lend.frontend.contracts import contracts_of
+    from lend.frontend.parse import parse_function
+    from lend.frontend.refusals import HOLES
+    from lend.frontend.signature import signature_of
+
     tree, refused = parse_function(captured)
     signature, wrong = signature_of(captured, tree)
     if wrong or any(diagnostic.code not in HOLES for diagnostic in refused):
         raise CompileError(in_order([*refused, *wrong]))
     contracts, wrong = contracts_of(tree, captured, signature)
-    definition = Definition(captured, tree, signature, contracts, math, require)
+    definition = Definition(captured, signature, contracts, math, require, tree.span, key)
+    definition.tree = tree
     holes = frozenset(diagnostic.primary.span for diagnostic in refused)
-    judged, proofs = _judge(definition, holes)
-    diagnostics = [*refused, *wrong, *judged]
+    judged = _judge(definition, holes)
+    diagnostics = [*refused, *wrong, *judged.diagnostics]
     if diagnostics:
-        raise CompileError(in_order(diagnostics), proofs)
+        raise CompileError(in_order(diagnostics), judged.proofs)
+    if judged.reads is not None:
+        kept.save_definition(definition, judged.reads, judged.proofs if judged.settled else None)
     return definition
 
 
@@ -109,31 +158,51 @@ def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=lambda d: (d.primary.span.line, d.primary.span.column))
 
 
-def _judge(definition: Definition, holes: frozenset[Span]) -> tuple[list[Diagnostic], Proofs]:
+class _Judged:
+    """What is wrong with a body, its verdicts, and the captured values that were read; None if that cannot be told.
+
+    settled: the verdicts do not wait for the values of a call.
+    """
+
+    def __init__(
+        self, diagnostics: list[Diagnostic], proofs: Proofs, reads: tuple[Dependency, ...] | None, settled: bool = True
+    ) -> None:
+        self.diagnostics = diagnostics
+        self.proofs = proofs
+        self.reads = reads
+        self.settled = settled
+
+
+def _judge(definition: Definition, holes: frozenset[Span]) -> _Judged:
     """What is wrong with the body for all argument types, and its verdicts; nothing is said of expressions refused already."""
     known = definition.known_types()
     if known is None:
-        return [], Proofs()
-    first, proofs = _errors(definition, *known, holes)
-    if not known[1] or not first:
-        return first, proofs
+        return _Judged([], Proofs(), (), False)
+    first = _errors(definition, *known, holes)
+    if not known[1] or not first.diagnostics:
+        return first
     other = definition.known_types(I32)
     assert other is not None
-    again = {(d.code, d.primary.span) for d in _errors(definition, *other, holes)[0]}
-    return [d for d in first if (d.code, d.primary.span) in again], proofs
+    again = {(d.code, d.primary.span) for d in _errors(definition, *other, holes).diagnostics}
+    both = [d for d in first.diagnostics if (d.code, d.primary.span) in again]
+    return _Judged(both, first.proofs, None)
 
 
 def _errors(
     definition: Definition, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], holes: frozenset[Span]
-) -> tuple[list[Diagnostic], Proofs]:
+) -> _Judged:
+    from lend.driver.pipeline import depth_limited, refusals
+    from lend.frontend.typecheck import typecheck
+
     signature, math = definition.signature, definition.math
     with depth_limited(definition.tree):
         checked: Checked = typecheck(definition.tree, definition.captured, signature, types, typevars, math, holes)
     if checked.deferred:  # a name that may be defined by the first call
-        return [d for d in checked.diagnostics if d.code != "L0201"], Proofs()
+        return _Judged([d for d in checked.diagnostics if d.code != "L0201"], Proofs(), None)
     if checked.kernel is None:
-        return list(checked.diagnostics), Proofs()
+        return _Judged(list(checked.diagnostics), Proofs(), None)
     from lend.checks.judge import judge  # the integer set library, which kernels that are refused before do not need
 
     judgement = judge(checked.kernel)
-    return list(refusals(checked.kernel, judgement, definition.require)[0]), judgement.proofs
+    refused, open_values = refusals(checked.kernel, judgement, definition.require)
+    return _Judged(list(refused), judgement.proofs, checked.reads, not open_values)

@@ -17,42 +17,35 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
 from lend.diagnostics.errors import CompileError, DeviceError, LendError
 from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.sites import Site
-from lend.driver import listening, native
+from lend.driver import assembled, listening, native
 from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
-from lend.driver.pipeline import Compilation, depth_limited, run
+from lend.driver.specialisation import Specialisation, compiled, current, specialise, verdicts
 from lend.frontend.capture import Captured, Dependency
-from lend.ir import syntax
-from lend.ir.print import print_kernel
-from lend.language.signature import ArgumentType, ResultShape, Signature
-from lend.language.types import ArrayType, MathMode, ScalarType
+from lend.language.signature import Signature
+from lend.language.types import MathMode
 from lend.runtime import vectorcall
 from lend.runtime.arguments import Binder, Binding
 from lend.runtime.faults import Fault, fault_error
-from lend.runtime.launch import Executable, check_contracts, launch
-from lend.runtime.results import Release, assemble, leaf_types
+from lend.runtime.launch import check_contracts, launch
+from lend.runtime.results import assemble
 from lend.runtime.settings import DEVICES, Settings, config, snapshot
 
+# A kernel that another process has compiled runs without the compiler; what needs it loads it.
 if TYPE_CHECKING:
     from lend.checks.require import Require
+    from lend.driver.lowered import Lowered
+    from lend.driver.pipeline import Compilation
+    from lend.ir import syntax
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-@dataclass(frozen=True, eq=False)
-class Specialisation:
-    """A kernel compiled for the types of a call."""
-
-    executable: Executable
-    dependencies: tuple[Dependency, ...]
-    compilation: Compilation
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,45 +55,6 @@ class Plain:
     function: Callable[..., tuple[Any, ...]]
     dependencies: tuple[Dependency, ...]
     compilation: Compilation
-
-
-class Lowered:
-    """What a specialisation was compiled to. `times`: seconds by pipeline step."""
-
-    def __init__(self, compilation: Compilation) -> None:
-        self._compilation = compilation
-        self.times = dict(compilation.times)
-
-    @property
-    def typed(self) -> str:
-        """The typed tree, printed."""
-        return print_kernel(self._compilation.kernel)
-
-    @property
-    def plan(self) -> str:
-        """The host pass and the device regions, printed."""
-        return str(self._compilation.plan)
-
-    @property
-    def ir(self) -> str:
-        """The LLVM IR before optimisation."""
-        return self._compilation.ir or ""
-
-    @property
-    def llvm(self) -> str:
-        """The optimised LLVM IR."""
-        assert self._compilation.module is not None
-        return self._compilation.module.llvm
-
-    @property
-    def asm(self) -> str:
-        """The assembly."""
-        assert self._compilation.module is not None
-        return self._compilation.module.asm
-
-    def __repr__(self) -> str:
-        steps = ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.times.items())
-        return f"<lowered {self._compilation.signature.kernel}: {steps}>"
 
 
 class Kernel(vectorcall.Callable, Generic[P, R]):
@@ -117,12 +71,13 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
         if require not in (None, "proved"):
             raise ValueError(f'require is "proved" or None, not {require!r}')
+        assembled.keep_texts()
         try:
             self._definition = define(python, math, require)
         except LendError as error:  # the user's mistake: Python need not show the way through the compiler
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
-        self._index_arrays = index_arrays(self._definition.signature, self._definition.tree.span)
+        self._index_arrays = index_arrays(self._definition.signature, self._definition.span)
         self._native = native.NativePath(self._definition)
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
@@ -137,10 +92,10 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         try:
             binding = self._binder.bind(args, kwargs)
             version, settings = config.version, snapshot()
-            specialisation = self._specialise(binding, settings)
             _use_threads(settings.threads)
+            specialisation = self._specialise(binding, settings)
             native.apply(settings, version)
-            open_proofs = specialisation.compilation.launch_proofs
+            open_proofs = specialisation.launch_proofs
             if open_proofs is not None:
                 check_contracts(self.__name__, self._definition.contracts, binding)
                 open_proofs.require(binding)
@@ -177,8 +132,9 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             known = self._definition.known_types()
             if known is None:
                 raise TypeError(f"{self.__name__}.lower needs arguments: a compile-time value or the length of a tuple is open")
-            return Lowered(self._compile(*known, snapshot()).compilation)
-        return Lowered(self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation)
+            return _lowered(compiled(self._definition.compilation(*known), snapshot()))
+        compilation = self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation
+        return _lowered(compilation if compilation.module is not None else compiled(compilation, snapshot()))
 
     def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
         """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs.
@@ -192,6 +148,8 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             known = self._definition.known_types()
             if known is None:
                 raise TypeError(f"{self.__name__}.proofs needs arguments: a compile-time value or the length of a tuple is open")
+            if self._definition.verdicts is not None:
+                return self._definition.verdicts.read()
         from lend.driver.pipeline import run
 
         compilation = self._definition.compilation(*known)
@@ -214,7 +172,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             yield self._definition.compilation(*known).choices(), self.proofs()
         for specialisation in [found for group in self._specialisations.values() for found in group]:
             if known is None or specialisation.compilation.types != known[0]:
-                yield specialisation.compilation.choices(), verdicts(specialisation.compilation)
+                yield specialisation.compilation.choices(), specialisation.proofs
 
     def compilations(self) -> Iterator[Compilation]:
         """Each specialisation so far, at the start of the pipeline; without calls, that of the signature's types if known."""
@@ -230,12 +188,16 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             raise DeviceError(f"there is no device {device!r}; there are: {', '.join(DEVICES)}")
         return self
 
+    def content_key(self) -> bytes | None:
+        """What tells this kernel from others in every process, for the keys of kernels that call it; None if nothing does."""
+        return self._definition.key
+
     def front_end(self) -> tuple[syntax.Function, Captured, Signature]:
         """The tree, the captured function and the signature, for kernels that call this one."""
         return self._definition.tree, self._definition.captured, self._definition.signature
 
     def __repr__(self) -> str:
-        return f"<lend.kernel {self.__qualname__}>"
+        return f"<lend.kernel {getattr(self, '__qualname__', '(refused)')}>"
 
     def __reduce__(self) -> str:
         return self.__qualname__
@@ -244,41 +206,21 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
     def _specialise(self, binding: Binding, settings: Settings) -> Specialisation:
         for found in self._specialisations.get(binding.types, ()):
-            if current(found):
+            if current(found.dependencies):
                 return found
         with self._lock:
             for found in self._specialisations.get(binding.types, ()):
-                if current(found):
+                if current(found.dependencies):
                     return found
-            made = self._compile(binding.types, dict(binding.typevars), settings)
+            made = specialise(self._definition, binding.types, dict(binding.typevars), settings, self._index_arrays)
             self._specialisations.setdefault(binding.types, []).append(made)
             return made
 
-    def _compile(
-        self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], settings: Settings
-    ) -> Specialisation:
-        compilation = self._definition.compilation(types, typevars)
-        run(compilation, dump=settings.dump, verify=settings.verify)
-        kernel, scheduled, module = compilation.kernel, compilation.scheduled, compilation.module
-        assert compilation.checked is not None and scheduled is not None and module is not None
-        executable = Executable(
-            self.__name__,
-            module.address("kernel"),
-            len(kernel.dims),
-            tuple(parameter.value.type for parameter in kernel.parameters),
-            kernel.result,
-            scheduled.sites,
-            self._definition.contracts,
-            module,
-            self._index_arrays,
-            _release(kernel.result),
-        )
-        return Specialisation(executable, compilation.checked.dependencies, compilation)
-
     def _plain_for(self, binding: Binding) -> Plain:
         for found in self._plain.get(binding.types, ()):
-            if current(found):
+            if current(found.dependencies):
                 return found
+        from lend.driver.pipeline import depth_limited, run
         from lend.lower.plain_python import plain_function  # what compiled kernels do without
 
         with self._lock:
@@ -295,44 +237,10 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 vectorcall.enable(Kernel)
 
 
-def _release(result: ResultShape | None) -> Release | None:
-    """What frees the arrays that a kernel returns."""
-    if not any(isinstance(type, ArrayType) for type in leaf_types(result)):
-        return None
-    from lend.targets.cpu.memory import memory
+def _lowered(compilation: Compilation) -> Lowered:
+    from lend.driver.lowered import Lowered
 
-    return memory().release
-
-
-def verdicts(compilation: Compilation) -> Proofs:
-    """The verdicts of a compilation; what each call will be judged for is a launch condition."""
-    assert compilation.judgement is not None
-    open_proofs, proofs = compilation.launch_proofs, compilation.judgement.proofs
-    if open_proofs is None:
-        return proofs
-    names = ", ".join(value.name or "a size" for value in open_proofs.values)
-    later = {"verdict": "launch", "condition": f"decided for each value of {names}"}
-    return Proofs((replace(p, **later) if p.verdict == "unproved" else p for p in proofs), proofs.unchecked)
-
-
-def current(found: Specialisation | Plain) -> bool:
-    """Whether every captured value is still what it was."""
-    return all(unchanged(dependency.read(), dependency.value) for dependency in found.dependencies)
-
-
-def unchanged(now: Any, then: Any) -> bool:
-    """Whether a captured value is what it was: the same object, or an equal number, string or tuple of them."""
-    if now is then:
-        return True
-    if type(now) is not type(then):
-        return False
-    if isinstance(now, tuple):
-        return len(now) == len(then) and all(map(unchanged, now, then))  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(now, int | str | bytes):
-        return bool(now == then)
-    if isinstance(now, float | complex) or type(now).__module__ == "numpy":
-        return repr(now) == repr(then)  # 0.0 is not -0.0, NaN is NaN
-    return False
+    return Lowered(compilation)
 
 
 _threads = 0
@@ -342,7 +250,7 @@ def _use_threads(threads: int) -> None:
     """Tell the thread pool how many threads to use, when that has changed."""
     global _threads
     if threads != _threads:
-        from lend.targets.cpu.threads import pool  # loads LLVM, which only kernels that run need
+        from lend.targets.cpu.threads import pool  # which only kernels that run need
 
         pool().configure(threads)
         _threads = threads

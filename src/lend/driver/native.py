@@ -23,11 +23,12 @@ from lend.runtime.settings import Settings, config
 
 if TYPE_CHECKING:
     from lend.driver.definition import Definition
-    from lend.driver.kernel import Kernel, Specialisation
+    from lend.driver.kernel import Kernel
+    from lend.driver.specialisation import Specialisation
     from lend.runtime.arguments import Binding
     from lend.runtime.launch import Executable
-    from lend.targets.cpu.emit import CompiledModule
     from lend.targets.cpu.entry import EntryCode
+    from lend.targets.cpu.hand_written import Code
 
 LONGEST = 16
 """So many entry points are tried; each costs a call that it leaves a few nanoseconds."""
@@ -36,7 +37,7 @@ LONGEST = 16
 class Entry:
     """A loaded entry point. `next` leads to where the calls go that it leaves."""
 
-    def __init__(self, code: EntryCode, module: CompiledModule) -> None:
+    def __init__(self, code: EntryCode, module: Code) -> None:
         from lend.targets.cpu.entry import ENTRY, NEXT
 
         self._module = module
@@ -114,16 +115,16 @@ class _Shared:
 
     def __init__(self) -> None:
         from lend.driver.kernel import Kernel
-        from lend.targets.cpu.emit import compile_module
         from lend.targets.cpu.entry_builder import SUPPORT, Support
         from lend.targets.cpu.entry_support import support_code, support_name
+        from lend.targets.cpu.hand_written import assemble
         from lend.targets.cpu.python_abi import function_addresses, python_abi
 
         abi = python_abi()
         assert abi is not None
         call = Kernel.__dict__["__call__"]
         text, self._objects = support_code(call, plain_owners(), abi)
-        self._module = compile_module(text, quick=True, symbols=function_addresses())
+        self._module = assemble(text, function_addresses())
         load_objects(self._module, self._objects)
         self.functions = Support(**{name: self._module.address(support_name(name)) for name in SUPPORT})
 
@@ -133,7 +134,7 @@ def _shared() -> _Shared:
     return _Shared()
 
 
-def load_objects(module: CompiledModule, objects: list[Any]) -> Any:
+def load_objects(module: Code, objects: list[Any]) -> Any:
     """Fill a module's table; the caller keeps the objects."""
     from lend.targets.cpu.entry_builder import OBJECTS, Address
 
@@ -146,9 +147,8 @@ def load_objects(module: CompiledModule, objects: list[Any]) -> Any:
 def _make_entry(
     kernel: Kernel[Any, Any], definition: Definition, specialisation: Specialisation, binding: Binding
 ) -> Entry | None:
-    from lend.plan.iterations import iteration_bounds
-    from lend.targets.cpu.emit import compile_module
     from lend.targets.cpu.entry import EntryPlan, entry_code
+    from lend.targets.cpu.hand_written import assemble
     from lend.targets.cpu.python_abi import function_addresses, python_abi
 
     abi = python_abi()
@@ -164,14 +164,14 @@ def _make_entry(
         contracts=definition.conditions(),
         watched=tuple((dependency.owner, dependency.name) for dependency in specialisation.dependencies),
         result=executable.result,
-        loops=iteration_bounds(specialisation.compilation.kernel),
+        loops=specialisation.loops,
         kernel=executable.address,
         fault=_raiser(executable),
         settings=config.versions_address,
         support=_shared().functions,
     )
     code = entry_code(plan, abi)
-    return None if code is None else Entry(code, compile_module(code.ir, quick=True, symbols=function_addresses()))
+    return None if code is None else Entry(code, assemble(code.ir, function_addresses()))
 
 
 def _raiser(executable: Executable) -> Any:

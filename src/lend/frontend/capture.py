@@ -66,15 +66,16 @@ class Captured:
         return (True, builtins[name]) if name in builtins else (False, None)
 
 
-_MISSING = object()
+MISSING = object()
+"""What a captured value is that is not there (any more)."""
 
 
 def captured_value(owner: Any, name: str) -> Any:
     """A captured value as it is now: a name outside a function (`owner` is its `Captured`) or an attribute of an object."""
     if isinstance(owner, Captured):
         found, value = owner.resolve(name)
-        return value if found else _MISSING
-    return getattr(owner, name, _MISSING)
+        return value if found else MISSING
+    return getattr(owner, name, MISSING)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ it is read or set, never ignored.
 | `LEND_THREADS` | `threads` | how many threads run a parallel loop; default: the processors this process may use |
 | `LEND_CACHE_DIR` | `cache_dir` | where compiled kernels are kept; default `~/.cache/lend` |
 | `LEND_CACHE` | `cache` | `0`: keep nothing on disk |
+| `LEND_CACHE_LIMIT` | `cache_limit` | how many megabytes of compiled kernels are kept; default 512 |
 | `LEND_DUMP` | `dump` | steps of the pipeline to print, separated by commas, or `all` |
 | `LEND_VERIFY` | `verify` | `1`: check the trees after every step of the pipeline |
 | `LEND_NATIVE` | `native` | `0`: bind every call in Python, even those that machine code could bind |
@@ -43,6 +44,7 @@ class Settings:
     threads: int
     cache_dir: Path
     cache: bool
+    cache_limit: int
     dump: tuple[str, ...]
     verify: bool
     native: bool
@@ -61,14 +63,22 @@ def _device(value: Any, name: str) -> str:
     raise DeviceError(f"{name} is {value!r}, and the devices here are: {there} (or auto, which chooses one)")
 
 
-def _threads(value: Any, name: str) -> int:
+def _count(value: Any, name: str, most: int) -> int:
     try:
         count = int(value) if isinstance(value, str) else value
     except ValueError:
         count = None
-    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_THREADS:
+    if isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= most:
         return count
-    raise LendError(f"{name} is {value!r}, and must be a whole number from 1 to {MOST_THREADS}")
+    raise LendError(f"{name} is {value!r}, and must be a whole number from 1 to {most}")
+
+
+def _threads(value: Any, name: str) -> int:
+    return _count(value, name, MOST_THREADS)
+
+
+def _megabytes(value: Any, name: str) -> int:
+    return _count(value, name, 1 << 20)
 
 
 def _path(value: Any, name: str) -> Path:
@@ -95,7 +105,12 @@ def _names(value: Any, name: str) -> tuple[str, ...]:
 
 def _default_cache_dir() -> Path:
     home = os.environ.get("XDG_CACHE_HOME")
-    return Path(home) / "lend" if home else Path("~/.cache/lend").expanduser()
+    folder = os.path.join(home, "lend") if home else os.path.expanduser("~/.cache/lend")
+    if not os.path.isabs(folder):  # as the XDG's specification has it; or there is no home
+        import tempfile  # not for everyone
+
+        folder = os.path.join(tempfile.gettempdir(), f"lend-{os.getuid() if hasattr(os, 'getuid') else 'cache'}")
+    return Path(folder)
 
 
 _READERS: dict[str, tuple[Callable[[Any, str], Any], Callable[[], Any]]] = {
@@ -103,6 +118,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], Callable[[], Any]]] = {
     "threads": (_threads, lambda: min(available_processors(), MOST_THREADS)),
     "cache_dir": (_path, _default_cache_dir),
     "cache": (_flag, lambda: True),
+    "cache_limit": (_megabytes, lambda: 512),
     "dump": (_names, tuple),
     "verify": (_flag, lambda: False),
     "native": (_flag, lambda: True),
@@ -117,6 +133,7 @@ class Config:
     threads: int
     cache_dir: Path
     cache: bool
+    cache_limit: int
     dump: tuple[str, ...]
     verify: bool
     native: bool

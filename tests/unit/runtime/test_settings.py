@@ -102,7 +102,7 @@ def test_wrong_values_in_the_program(name, value, message):
 
 def test_a_setting_that_does_not_exist():
     config = Config({})
-    message = "lend.config has no setting 'thread'; it has device, threads, cache_dir, cache, dump, verify, native"
+    message = "lend.config has no setting 'thread'; it has device, threads, cache_dir, cache, cache_limit, dump, verify, native"
     with pytest.raises(AttributeError) as caught:
         config.thread = 3
     assert str(caught.value) == message

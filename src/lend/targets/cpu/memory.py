@@ -17,8 +17,8 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
-from lend.targets.cpu.emit import CompiledModule, compile_module
 from lend.targets.cpu.exclusive import compile_exclusively
+from lend.targets.cpu.hand_written import assemble
 from lend.targets.cpu.memory_ir import memory_ir
 from lend.targets.cpu.threads import PARALLEL_FOR, pool
 
@@ -39,7 +39,7 @@ class Memory:
     def __init__(self) -> None:
         linux = sys.platform.startswith("linux")
         text = memory_ir(mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS if linux else None)
-        self._code: CompiledModule = compile_module(text, symbols={PARALLEL_FOR: pool().address} if linux else {}, quick=True)
+        self._code = assemble(text, {PARALLEL_FOR: pool().functions[PARALLEL_FOR]} if linux else {})
         self.addresses = {name: self._code.address(name) for name in (ALLOCATE, FREE)}
         self._limit = ctypes.c_int64.from_address(self._code.data_address("lend_memory_limit"))
         self._kept = ctypes.c_int64.from_address(self._code.data_address("lend_memory_kept"))

@@ -14,17 +14,26 @@ import sys
 from functools import cache
 
 from lend.diagnostics.errors import InternalError
-from lend.targets.cpu.emit import CompiledModule, compile_module
+from lend.targets.cpu.caches import LEVELS, cache_bytes
 from lend.targets.cpu.exclusive import compile_exclusively
-from lend.targets.cpu.machine import host
+from lend.targets.cpu.hand_written import assemble
+from lend.targets.cpu.processor import architecture
 from lend.targets.cpu.threads_ir import FUTEX, MAX_THREADS, POOL_BYTES, pool_ir
 
 PARALLEL_FOR = "lend_parallel_for"
 """`void lend_parallel_for(ptr region, ptr env, i64 iterations, i64 chunk)`; region is `void(ptr env, i64 begin, i64 end)`."""
+CACHE_BYTES = "lend_cache_bytes"
+"""`i64 lend_cache_bytes(i64 level)`: the bytes of a core's data cache of level 1 or 2, or of the last one (3)."""
+THREAD_COUNT = "lend_thread_count"
+"""`i64 lend_thread_count()`: how many threads a launch may use."""
 
 _READ_WRITE = 3
 _PRIVATE_ANONYMOUS = 0x22
 _WIPE_ON_FORK = 18
+
+
+_ALIVE: list[object] = []
+"""Code that workers may run in."""
 
 
 def available_threads() -> int:
@@ -35,15 +44,19 @@ def available_threads() -> int:
 
 
 class Pool:
-    """The workers of this process, and the address of the function that puts them to work."""
+    """The workers of this process, and the addresses of the functions that compiled code calls, by name."""
 
     def __init__(self) -> None:
-        architecture = host().architecture
-        self._parallel = sys.platform.startswith("linux") and architecture in FUTEX
-        self._code: CompiledModule = compile_module(pool_ir(architecture, sys.platform.startswith("linux")), quick=True)
+        linux = sys.platform.startswith("linux")
+        self._parallel = linux and architecture() in FUTEX
+        self._code = assemble(pool_ir(architecture(), linux))
+        _ALIVE.append(self._code)
         self.address = self._code.address(PARALLEL_FOR)
+        self.functions = {name: self._code.address(name) for name in (PARALLEL_FOR, CACHE_BYTES, THREAD_COUNT)}
         self._threads = ctypes.c_int32.from_address(self._code.data_address("lend_pool_threads"))
         self._worth = ctypes.c_int64.from_address(self._code.data_address("lend_pool_worth"))
+        self._caches = (ctypes.c_int64 * LEVELS).from_address(self._code.data_address("lend_pool_caches"))
+        self.caches = cache_bytes()
         if self._parallel:
             self._attach()
         self.configure(available_threads())
@@ -65,6 +78,15 @@ class Pool:
     @worth_ns.setter
     def worth_ns(self, nanoseconds: int) -> None:
         self._worth.value = nanoseconds
+
+    @property
+    def caches(self) -> tuple[int, ...]:
+        """The bytes of the data caches by level, as compiled code takes them to be."""
+        return tuple(self._caches)
+
+    @caches.setter
+    def caches(self, sizes: tuple[int, ...]) -> None:
+        self._caches[:] = sizes
 
     def _attach(self) -> None:
         """Give the pool its memory: zeroed, and zeroed again in every child of a fork."""

@@ -1,6 +1,7 @@
 """The thread pool's code, as LLVM IR text.
 
-Does: `lend_parallel_for`, its workers, and the hooks `lend_pool_attach`, `lend_pool_reset` and the global `lend_pool_threads`.
+Does: `lend_parallel_for`, its workers, and the hooks `lend_pool_attach`, `lend_pool_reset` and the global `lend_pool_threads`;
+`lend_thread_count` and `lend_cache_bytes`, what a launch can use of the machine.
 Does not: allocate the pool's memory or choose the number of threads (`threads.py`).
 
 How it works. The pool is one block of zeroed memory (offsets below). `state` holds in its lower half how many workers are inside
@@ -66,7 +67,20 @@ _WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 128, 129, 137, 138  # futex operation
 _COMMON = """
 @lend_pool_threads = global i32 1
 @lend_pool_worth = global i64 $WORTH_NS
+@lend_pool_caches = global [4 x i64] zeroinitializer
 @lend.pool = internal global ptr null
+
+define i64 @lend_thread_count() nounwind {
+  %threads = load atomic i32, ptr @lend_pool_threads monotonic, align 4
+  %count = zext i32 %threads to i64
+  ret i64 %count
+}
+
+define i64 @lend_cache_bytes(i64 %level) nounwind {
+  %at = getelementptr [4 x i64], ptr @lend_pool_caches, i64 0, i64 %level
+  %bytes = load i64, ptr %at, align 8
+  ret i64 %bytes
+}
 
 define void @lend_pool_attach(ptr %pool) nounwind {
   store ptr %pool, ptr @lend.pool

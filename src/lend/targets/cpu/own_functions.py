@@ -1,0 +1,25 @@
+"""lend's own functions that compiled kernels call, by name.
+
+Does: give their addresses; the pool, and the allocator, are made only for code that needs them.  Does not: load LLVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from lend.targets.cpu.memory import ALLOCATE, FREE, memory
+from lend.targets.cpu.threads import CACHE_BYTES, PARALLEL_FOR, THREAD_COUNT, pool
+
+OURS: Mapping[str, Callable[[], int]] = {
+    PARALLEL_FOR: lambda: pool().functions[PARALLEL_FOR],
+    CACHE_BYTES: lambda: pool().functions[CACHE_BYTES],
+    THREAD_COUNT: lambda: pool().functions[THREAD_COUNT],
+    ALLOCATE: lambda: memory().addresses[ALLOCATE],
+    FREE: lambda: memory().addresses[FREE],
+}
+"""The functions."""
+
+
+def addresses(used: Iterable[str]) -> dict[str, int]:
+    """Where those are of `used` that are ours."""
+    return {name: OURS[name]() for name in used if name in OURS}
