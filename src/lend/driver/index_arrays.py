@@ -1,13 +1,13 @@
 """Index arrays are tested when they are lent: `Index`, `Unique` and `Offsets`.
 
-Does: look at the elements of each such array of a call, in parallel where that pays, and word what is wrong.  Does not: judge
-dtypes and shapes (`runtime/borrows.py`) or prove anything from what was tested.
+Does: have the elements of each such array of a call looked at, in parallel where that pays, and word what is wrong.  Does not:
+judge dtypes and shapes (`runtime/borrows.py`), or prove anything from what was tested.
 Invariants: an array that is let through has the promised elements, whatever its strides; nothing is remembered from call to
-call, because a NumPy array can change between them. What the loops find wrong is looked for again, serially, to be named; the
+call, because a NumPy array can change between them. What a test finds wrong is looked for again, serially, to be named; the
 position that is named is the first in row-major order.
 
-Cost, in parallel reads of the array: `Index` and `Offsets` one; `Unique` one if the elements ascend, else a few, as long as a bit
-for each possible value fits into the caches.
+Cost, in parallel reads of the array: `Index` and `Offsets` one; `Unique` one if the elements ascend, else what it takes to set a
+bit for each (`targets/cpu/index_tests_ir.py`); a copy comes on top for `Unique` arrays with gaps.
 
 Example: lent as `Ref[Index[N], M]` where N is 3, [0, 2, 5] raises BoundsError: "gather: idx must be Ref[Index[N], M], of indices
 below N = 3, but idx[2] is 5".
@@ -30,19 +30,16 @@ from lend.language.types import I64
 from lend.runtime.arguments import Binding
 from lend.runtime.borrows import ArrayParameter
 from lend.runtime.elements import AnyArray
-from lend.runtime.settings import snapshot
+from lend.runtime.memory import address_of
 
 SMALL = 1 << 12
-"""Up to so many elements NumPy is quick enough: no kernel need be compiled for them."""
+"""Up to so many elements NumPy is quick enough: nothing need be compiled for them."""
 
-SAMPLE = 1 << 10
-"""So many elements are looked at to see whether looking for an ascending order is worth while."""
+DENSE = 8
+"""With more possible values for each element, NumPy has no count for each value."""
 
-SHORT = 64
-"""The first part of an array that is divided among threads is this part of it."""
-
-DENSE, SPARSE = 8, 64
-"""With more possible values for each element, distinct elements are found without a count, or a bit, for each value."""
+GOOD, OPEN = 1, 2
+"""Verdicts of the compiled tests."""
 
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
@@ -91,32 +88,19 @@ class _Lent:
 
     def check(self) -> None:
         """Raise unless the elements are what the index type says."""
+        end = self.bound + 1 if self.facts.kind == "offsets" else self.bound
+        if end <= 0 or not self.good(min(end - 1, self.greatest)):
+            raise self.outside(end)
+
+    def good(self, limit: int) -> bool:
+        """Whether the elements are at most `limit`, and never fall, or differ, if they must."""
         match self.facts.kind:
             case "index":
-                if not self.bound > 0 or greatest(self.unsigned) > min(self.bound - 1, self.greatest):
-                    raise self.outside(self.bound)
+                return at_most(self.unsigned, limit)
             case "offsets":
-                last = int(self.unsigned[-1])
-                if not last <= min(self.bound, self.greatest) or descends(self.unsigned, False):
-                    raise self.outside(self.bound + 1)
+                return int(self.unsigned[-1]) <= limit and not falls(self.unsigned, limit)
             case "unique":
-                if not self.distinct():
-                    raise self.outside(self.bound)
-
-    def distinct(self) -> bool:
-        """Whether the elements lie in 0..bound-1 and differ."""
-        flat = self.unsigned.reshape(-1)
-        limit = min(self.bound - 1, self.greatest)
-        if not flat.size <= limit + 1:
-            return False
-        if not descends(flat[:SAMPLE], True) and not descends(flat, True):
-            return int(flat[-1]) <= limit
-        if flat.size <= SMALL and limit // DENSE <= flat.size:
-            return greatest(flat) <= limit and bool(np.bincount(flat.astype(np.intp)).max() == 1)
-        if limit // SPARSE > flat.size or flat.size <= SMALL:
-            ordered = np.sort(flat)
-            return int(ordered[-1]) <= limit and not descends(ordered, True)
-        return _distinct_by_bits(flat, limit + 1)
+                return self.unsigned.size <= limit + 1 and distinct(self.unsigned, limit)
 
     # ------------------------------------------------------------------------------------------------------- bounds
 
@@ -211,17 +195,56 @@ class _Lent:
 # --------------------------------------------------------------------------------------------------- reading an array
 
 
-def greatest(array: AnyArray) -> int:
-    """The greatest element of an array of unsigned integers that is not empty."""
+def at_most(array: AnyArray, limit: int) -> bool:
+    """Whether no element of an array of unsigned integers, which is not empty, is above `limit`."""
     if array.size <= SMALL:
-        return int(array.max())
+        return int(array.max()) <= limit
+    array = in_few_dimensions(array)
+    if _is_dense(array):
+        return _tested("index", array, limit) == GOOD
     from lend.driver.index_kernels import greatest_1, greatest_2, greatest_6  # kernels: made at first use
 
-    array = in_few_dimensions(array)
     if array.ndim > 2:
         array = array.reshape((1,) * (6 - array.ndim) + array.shape)
     kernel: Any = {1: greatest_1, 2: greatest_2, 6: greatest_6}[array.ndim]
-    return kernel(array)
+    return int(kernel(array)) <= limit
+
+
+def falls(array: AnyArray, limit: int) -> bool:
+    """Whether some element of a row is less than the one before it, or the last one is above `limit`."""
+    if array.size <= SMALL:
+        return bool((array[:-1] > array[1:]).any())
+    if _is_dense(array):
+        return _tested("offsets", array, limit) != GOOD
+    from lend.driver.index_kernels import descends
+
+    return bool(descends(array))
+
+
+def distinct(array: AnyArray, limit: int) -> bool:
+    """Whether the elements differ and are at most `limit`."""
+    flat = array.reshape(-1)
+    if not _is_dense(flat):
+        flat = flat.copy()
+    if flat.size <= SMALL:
+        if limit // DENSE <= flat.size:
+            return int(flat.max()) <= limit and bool(np.bincount(flat.astype(np.intp)).max() == 1)
+    elif (verdict := _tested("unique", flat, limit)) != OPEN:
+        return verdict == GOOD
+    ordered = np.sort(flat)
+    return int(ordered[-1]) <= limit and bool((ordered[:-1] < ordered[1:]).all())
+
+
+def _tested(kind: str, array: AnyArray, limit: int) -> int:
+    """The verdict of a compiled test on a row without gaps."""
+    from lend.targets.cpu.index_tests import index_test
+
+    return index_test(kind, 8 * array.itemsize)(address_of(array), array.size, limit)
+
+
+def _is_dense(array: AnyArray) -> bool:
+    """Whether an array is a row without gaps."""
+    return array.ndim == 1 and array.strides[0] == array.itemsize
 
 
 def in_few_dimensions(array: AnyArray) -> AnyArray:
@@ -240,27 +263,3 @@ def in_few_dimensions(array: AnyArray) -> AnyArray:
             merged.append((stride, size))
     shape, steps = [size for _, size in merged] or [1], [stride for stride, _ in merged] or [0]
     return np.lib.stride_tricks.as_strided(array, shape, steps)
-
-
-def descends(array: AnyArray, strictly: bool) -> bool:
-    """Whether some element of a one-dimensional array is less than the one before it (or equal: they must rise `strictly`)."""
-    if array.size <= SMALL:
-        before, now = array[:-1], array[1:]
-        return bool((before >= now).any() if strictly else (before > now).any())
-    from lend.driver.index_kernels import falls
-
-    return bool(falls(array, strictly))
-
-
-def _distinct_by_bits(flat: AnyArray, bound: int) -> bool:
-    """Whether the elements differ and lie below `bound`: a bit for each possible value, of its own for each thread."""
-    from lend.driver.index_kernels import mark, marks
-
-    threads = max(1, min(snapshot().threads, SPARSE * flat.size // bound))
-    first = flat.size // SHORT if threads > 1 else 0  # a launch begins with one chunk, alone, before it wakes other threads
-    rest = flat.size - first
-    starts = np.array([0] * (first > 0) + [first + rest * thread // threads for thread in range(threads + 1)])
-    parts = starts.size - 1
-    seen, outside = np.zeros((parts, (bound + 63) // 64), np.uint64), np.empty(parts, np.bool_)
-    mark(flat, starts, seen, outside, rest // threads + 1, bound)
-    return not outside.any() and marks(seen) == flat.size

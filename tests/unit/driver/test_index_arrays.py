@@ -1,4 +1,4 @@
-"""Index arrays are tested exactly: by NumPy where they are small, by lend's own loops where they are large, on any strides."""
+"""Index arrays are tested exactly: by NumPy where they are small, by compiled loops where they are large, on any strides."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,13 @@ import pytest
 import lend
 from lend.diagnostics.spans import Source, Span
 from lend.driver import index_arrays
-from lend.driver.index_arrays import descends, greatest, in_few_dimensions
+from lend.driver.index_arrays import at_most, distinct, falls, in_few_dimensions
 from lend.language.dims import M, N
 from lend.language.dtypes import scalar_of
 from lend.language.signature import ArrayKind, IndexFacts, ParameterSpec, ScalarKind, Signature
 from lend.language.types import F64, Borrow
 from lend.runtime.arguments import Binder
+from lend.targets.cpu.threads import pool
 
 DTYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 SPAN = Span(Source("kernel.py", ""), 1, 0, 1, 0)
@@ -19,7 +20,7 @@ SPAN = Span(Source("kernel.py", ""), 1, 0, 1, 0)
 
 @pytest.fixture(params=["numpy", "loops"])
 def way(request, monkeypatch):
-    """Arrays of any size are looked at by NumPy, or by lend's own loops."""
+    """Arrays of any size are looked at by NumPy, or by compiled loops."""
     if request.param == "loops":
         monkeypatch.setattr(index_arrays, "SMALL", 0)
     return request.param
@@ -43,18 +44,18 @@ def views(array):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
-def test_greatest(way, dtype):
+def test_the_greatest_element_counts(way, dtype):
     rng = np.random.default_rng(1)
     for size in (1, 2, 12, 300):
-        for array in views(rng.integers(0, np.iinfo(dtype).max, size, dtype, endpoint=True)):
-            assert greatest(array) == array.max()
+        for array in views(rng.integers(1, np.iinfo(dtype).max, size, dtype, endpoint=True)):
+            assert at_most(array, int(array.max())) and not at_most(array, int(array.max()) - 1)
 
 
-def test_greatest_of_many_dimensions(way):
-    array = np.random.default_rng(2).integers(0, 1000, (3, 4, 5, 2, 3, 2)).astype(np.uint32)
-    for view in (array, array[::2], array[:, ::2, ::-1], array[:, :, :, :1, ::2, 1:], array.transpose(5, 0, 3, 1, 4, 2)[:, 1:]):
-        assert greatest(view) == view.max()
-    assert greatest(np.broadcast_to(array[:, :1, :1, :1], array.shape)) == array[:, :1, :1, :1].max()
+def test_the_greatest_element_in_many_dimensions_counts(way):
+    array = np.random.default_rng(2).integers(1, 1000, (3, 4, 5, 2, 3, 2)).astype(np.uint32)
+    views = (array, array[::2], array[:, ::2, ::-1], array[:, :, :, :1, ::2, 1:], array.transpose(5, 0, 3, 1, 4, 2)[:, 1:])
+    for view in (*views, np.broadcast_to(array[:, :1, :1, :1], array.shape)):
+        assert at_most(view, int(view.max())) and not at_most(view, int(view.max()) - 1)
 
 
 def test_dimensions_that_continue_each_other_are_merged():
@@ -73,17 +74,62 @@ def test_dimensions_that_continue_each_other_are_merged():
 def test_descent_anywhere_is_found(way, dtype):
     size = 260 if dtype is np.uint64 else 250
     rising = np.arange(size, dtype=dtype)
-    assert not descends(rising, True) and not descends(rising, False)
-    for k in range(1, size):  # also beside the ends of blocks
+    for spread in (1, 2):  # without gaps and with
+        assert not falls(np.repeat(rising, spread)[::spread], size) and distinct(np.repeat(rising, spread)[::spread], size)
+        for k in range(1, size):  # also beside the ends of blocks
+            level = np.repeat(rising, spread)[::spread]
+            level[k] = level[k - 1]
+            assert not falls(level, size) and not distinct(level, size)
+            if k > 1:
+                level[k] -= 1
+                assert falls(level, size)
+    for size in (1, 2):
+        assert not falls(rising[:size], size)
+        assert falls(rising[:size][::-1], size) == (size == 2)
+
+
+@pytest.fixture(params=[1, 2, 5])
+def threads(request):
+    """So many threads run the loops."""
+    before = pool().threads
+    pool().configure(request.param)
+    yield request.param
+    pool().configure(before)
+
+
+def test_a_descent_where_threads_meet_is_found(threads):
+    size = 3 << 17
+    rising = np.arange(size, dtype=np.uint32)
+    for k in (4096, 32768, 32769, 65536, size // 2, size - 1):
         level = rising.copy()
         level[k] = level[k - 1]
-        assert descends(level, True) and not descends(level, False)
-        if k > 1:
-            level[k] -= 1
-            assert descends(level, True) and descends(level, False)
-    for size in (1, 2):
-        assert not descends(rising[:size], True)
-        assert descends(rising[:size][::-1], False) == (size == 2)
+        assert not falls(level, size) and not distinct(level, size)
+        level[k] -= 1
+        assert falls(level, size)
+    assert distinct(rising[::-1], size - 1) and not distinct(rising[::-1], size - 2)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+def test_equal_elements_far_from_each_other_are_found(dtype, threads):
+    rng = np.random.default_rng(5)
+    for size in (5_000, 16_384, 60_000):
+        for limit in (size - 1, size + 63, min(40 * size, np.iinfo(dtype).max)):
+            array = rng.choice(limit + 1, size, replace=False).astype(dtype)
+            assert distinct(array, limit)
+            for first, second in ((0, size - 1), (size // 64 - 1, size // 64), (size // 3, size // 2)):
+                wrong = array.copy()
+                wrong[second] = wrong[first]
+                assert not distinct(wrong, limit)
+            wrong = array.copy()
+            wrong[size // 2] = min(limit + 1, np.iinfo(dtype).max)
+            assert limit + 1 > np.iinfo(dtype).max or not distinct(wrong, limit)
+
+
+def test_distinct_elements_that_are_far_apart(way):
+    array = np.random.default_rng(6).choice(1 << 40, 5_000, replace=False).astype(np.uint64)
+    assert distinct(array, (1 << 40) - 1) and not distinct(array, int(array.max()) - 1)
+    array[17] = array[4_000]
+    assert not distinct(array, (1 << 40) - 1)
 
 
 # ------------------------------------------------------------------------------------------------- against a plain check
@@ -162,10 +208,10 @@ def test_verdict_is_that_of_a_plain_check(way, kind, dtype):
 def test_array_that_another_thread_mends_is_still_refused(monkeypatch):
     array = np.array([0, 9])
 
-    def mended(unsigned):
+    def mended(unsigned, limit):
         array[1] = 1
-        return 9
+        return False
 
-    monkeypatch.setattr(index_arrays, "greatest", mended)
+    monkeypatch.setattr(index_arrays, "at_most", mended)
     error = judge("index", array, 3)
     assert isinstance(error, lend.BorrowError) and str(error) == "kernel: idx changed while it was lent: another thread writes it"

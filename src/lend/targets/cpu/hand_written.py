@@ -1,6 +1,7 @@
 """Machine code of IR that lend has by hand, and not from a kernel: the thread pool, the allocator, entry points.
 
-Does: compile it quickly, or take what was compiled of the same text before, if somebody keeps that.  Does not: keep it.
+Does: compile it, quickly if it has no long loops, or take what was compiled of the same text before, if somebody keeps that.
+Does not: keep it.
 Invariants: the text alone decides the code, beside what is the same for a whole process.
 """
 
@@ -37,15 +38,18 @@ def keep_with(keeper: Keeper | None) -> None:
     _keeper = keeper
 
 
-def assemble(text: str, symbols: Mapping[str, int] | None = None) -> Code:
-    """The machine code of `text`; `symbols` are addresses of functions that are not in any loaded library."""
+def assemble(text: str, symbols: Mapping[str, int] | None = None, optimised: bool = False) -> Code:
+    """The machine code of `text`; `symbols` are addresses of functions that are not in any loaded library.
+
+    `optimised`: it has loops that are worth it. One text is always assembled in the same way.
+    """
     known = None if _keeper is None else _keeper.find(text)
     loaded = None if known is None else loader.load(known, dict(symbols or {}))
     if loaded is not None:
         return loaded
     from lend.targets.cpu.emit import compile_module
 
-    made = compile_module(text, quick=True, symbols=symbols)
+    made = compile_module(text, quick=not optimised, symbols=symbols)
     if _keeper is not None:
         _keeper.keep(text, made.object_code())
     return made

@@ -23,8 +23,8 @@ from __future__ import annotations
 LARGE = 1 << 17
 """Blocks of so many bytes and more are pooled."""
 
-HUGE = 1 << 22
-"""Blocks of so many bytes and more have pages of 2 MiB."""
+HUGE = 1 << 21
+"""Blocks of so many bytes and more have pages of 2 MiB: at least one."""
 
 HUGE_PAGE = 1 << 21
 PAGE = 1 << 16
