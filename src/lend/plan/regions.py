@@ -97,7 +97,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16, cache_bytes: int = 32 << 20) ->
     for number, parallel in enumerate(_parallels(kernel.body)):
         captures = tuple(captured(parallel.body))
         known = Known(frozenset(captures), dict[Value, Bound](constants))
-        variations = Variations(parallel, constants)
+        variations = Variations(parallel, constants, kernel.dims)
         waits = parallel in phases
         tiling = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
         streams = None if waits else find_streams(parallel, variations, tiling, cache_bytes)

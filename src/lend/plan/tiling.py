@@ -23,8 +23,8 @@ GAIN = 0.9
 LOOP_TRIPS = 32
 WHILE_TRIPS = 16
 TILE_COST = 2.0
-GATHER = 1.2
-"""What an element costs that is read or written by itself."""
+GATHER, STRIDED = 3.0, 1.75
+"""What an element of a vector costs that is read or written by itself: anywhere, or at even distances."""
 MOST_PLACES = 32
 LARGEST_TILE = 160
 """Instructions in the text of a tile, at most, where there is a choice."""
@@ -210,10 +210,12 @@ class Estimate:
         every = tuple(None for _ in tiling.jam)
         count = self._count(every if shared is None else shared, tiling)
         if tiling.lanes == 1:
-            return _Cost(1.0 * count, count)
+            return _Cost(0.5 * count if shared is not None else 1.0 * count, count)  # a read is an operand of what uses it
         if self._neighbours(operation, tiling):
             return _Cost(float(count * self._pieces(bytes, tiling)), count)
-        return _Cost(float(count * (GATHER * tiling.lanes + 2)), count * tiling.lanes)
+        entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
+        each = GATHER if None in entries else STRIDED
+        return _Cost(float(count * (each * tiling.lanes + 1)), count * tiling.lanes)
 
     def _neighbours(self, operation: Load | Store, tiling: Tiling) -> bool:
         """Whether lanes access neighbouring elements."""
@@ -238,6 +240,8 @@ class Estimate:
                 each = 40.0 if operation.operator == "pow" else 12.0 if wide else 5.0
             else:
                 each = 12.0 * tiling.lanes if wide else 12.0
+        elif isinstance(operation, typed.Binary) and type.is_float and operation.operator in ("add", "sub", "mul"):
+            each = 0.5  # two of them are one instruction, or run side by side
         elif isinstance(operation, typed.Cast) and type.is_integer and operation.result.scalar.is_integer:
             each = 0.5
         return _Cost(each * count * pieces, count * pieces * (tiling.lanes if each > 100 else 1))
@@ -261,7 +265,7 @@ class Estimate:
         used += _most_loaded(operation.body, self, tiling)
         spills = 3.0 * max(0, used - self._registers)
         chain = 4.0 * _depth(tuple(floats), operation.body)
-        ends = self._variations.along((extent.lower, extent.upper, extent.step))
+        ends = self._variations.length(extent)
         masks = 2.0 * self._count(ends, tiling) if any(entry != 0 for entry in ends) else 0.0
         if masks and tiling.lanes > 1:
             masks += 1.0 * sum(self._count(self._variations.of(value), tiling) for value in carried)
@@ -274,8 +278,8 @@ class Estimate:
             match operation:
                 case typed.If(condition=condition):
                     ends = self._variations.of(condition)
-                case typed.For(extent=extent, body=body, stops=stops):
-                    ends = self._variations.along((extent.lower, extent.upper, extent.step, *(body.yields[:1] if stops else ())))
+                case typed.For():
+                    ends = self._variations.ends(operation)
                 case typed.While(condition=condition, body=body, stops=stops):
                     ends = self._variations.along((*condition.yields, *(body.yields[:1] if stops else ())))
                 case _:

@@ -15,8 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lend.ir import typed
-from lend.ir.typed import Operation, Parallel, Region, Value
+from lend.ir.typed import Extent, Operation, Parallel, Region, Value
+from lend.language.abi import MAX_SIZE
 from lend.language.types import ScalarType
+
+SIZE_BITS = MAX_SIZE.bit_length()
+WRAPS = 63
+"""Sums of integers with fewer bits do not wrap."""
 
 Variation = tuple[int | None, ...]
 """Per dimension of the box."""
@@ -25,14 +30,16 @@ Variation = tuple[int | None, ...]
 class Variations:
     """The variations of all values in the body of one parallel loop; values from outside vary along nothing."""
 
-    def __init__(self, parallel: Parallel, constants: dict[Value, int]) -> None:
+    def __init__(self, parallel: Parallel, constants: dict[Value, int], sizes: Iterable[Value] = ()) -> None:
         self._dimensions = len(parallel.box)
         self._constants = dict(constants)
+        self._bits = dict.fromkeys(sizes, SIZE_BITS)  # 64-bit integers: their magnitude is below 2 ** bits
         self._known: dict[Value, Variation] = {}
         self._zero: Variation = (0,) * self._dimensions
         for position, (extent, index) in enumerate(zip(parallel.box, parallel.body.parameters, strict=False)):
             step = self._constants.get(extent.step)
             self._known[index] = tuple(step if d == position else 0 for d in range(self._dimensions))
+            self._bits[index] = max(self._magnitude(extent.lower), self._magnitude(extent.upper))
         self._region(parallel.body)
 
     def of(self, value: Value) -> Variation:
@@ -50,6 +57,26 @@ class Variations:
             found = _spread(found, self.of(value))
         return found
 
+    def length(self, extent: Extent) -> Variation:
+        """The variation of a range's trip count: 0 also where both ends move alike, so little that neither can wrap."""
+        lower, upper = self.of(extent.lower), self.of(extent.upper)
+        if max(self._magnitude(extent.lower), self._magnitude(extent.upper)) < WRAPS:
+            found = tuple(0 if a == b and a is not None else None for a, b in zip(lower, upper, strict=True))
+            return _spread(found, self.of(extent.step))
+        return self.along((extent.lower, extent.upper, extent.step))
+
+    def ends(self, loop: typed.For) -> Variation:
+        """Along what iterations may leave a loop at different times."""
+        stops = loop.body.yields[:1] if loop.stops else ()
+        return _spread(self.length(loop.extent), self.along(stops)) if stops else self.length(loop.extent)
+
+    def _magnitude(self, value: Value) -> int:
+        """Bits that hold the magnitude of an integer."""
+        number = self._constants.get(value)
+        if number is not None:
+            return number.bit_length()
+        return self._bits.get(value, value.scalar.bits)
+
     # ------------------------------------------------------------------------------------------- operations
 
     def _region(self, region: Region) -> None:
@@ -64,6 +91,11 @@ class Variations:
                 self._known[result] = self._zero
             case typed.Unary() | typed.Binary() | typed.Cast():
                 self._known[operation.result] = self._arithmetic(operation)
+                if _wide(operation.result):
+                    self._bits[operation.result] = self._bits_of(operation)
+            case typed.Size(result=result):
+                self._known[result] = self.along(operation.operands)
+                self._bits[result] = SIZE_BITS
             case typed.If(results=results, condition=condition, then=then, orelse=orelse):
                 self._region(then)
                 self._region(orelse)
@@ -76,6 +108,8 @@ class Variations:
             case typed.Call(arguments=arguments, body=body, results=results):
                 for parameter, argument in zip(body.parameters, arguments, strict=True):
                     self._known[parameter] = self.of(argument)
+                    if argument in self._bits:
+                        self._bits[parameter] = self._bits[argument]
                     if argument in self._constants:
                         self._constants[parameter] = self._constants[argument]
                 self._region(body)
@@ -87,6 +121,24 @@ class Variations:
                 varied = self.along(operation.operands)
                 for result in operation.results:
                     self._known[result] = varied
+
+    def _bits_of(self, operation: typed.Unary | typed.Binary | typed.Cast) -> int:
+        """The bits of a result, 64 where it may have wrapped."""
+        operands = operation.operands
+        if not all(isinstance(o.type, ScalarType) and o.type.is_integer for o in operands):
+            return 64
+        bits = [self._magnitude(operand) for operand in operands]
+        match operation:
+            case typed.Cast() | typed.Unary(operator="neg"):
+                return bits[0]
+            case typed.Binary(operator="add" | "sub"):
+                return min(max(bits) + 1, 64)
+            case typed.Binary(operator="mul"):
+                return min(sum(bits), 64)
+            case typed.Binary(operator="min" | "max"):
+                return max(bits)
+            case _:
+                return 64
 
     def _arithmetic(self, operation: typed.Unary | typed.Binary | typed.Cast) -> Variation:
         spread = self.along(operation.operands)
@@ -115,7 +167,8 @@ class Variations:
     def _for(self, operation: typed.For) -> None:
         extent, body = operation.extent, operation.body
         self._known[body.parameters[0]] = _spread(self.of(extent.lower), self.of(extent.step))
-        length = self.along((extent.lower, extent.upper, extent.step))
+        self._bits[body.parameters[0]] = max(self._magnitude(extent.lower), self._magnitude(extent.upper))
+        length = self.length(extent)
         carried, yields = body.parameters[1:], body.yields[1:] if operation.stops else body.yields
         self._loop(operation.inits, carried, yields, length, body.yields[:1] if operation.stops else (), body)
         for result, value in zip(operation.results, carried, strict=True):

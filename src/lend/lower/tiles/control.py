@@ -132,9 +132,7 @@ def _test(pack: PackWriter, condition: Value, variation: Variation, place: Place
 def write_for(pack: PackWriter, operation: typed.For) -> None:
     """A counted loop if all iterations run it equally often, else one that ends when the last of them has."""
     extent = operation.extent
-    ends = pack.variations.along(
-        (extent.lower, extent.upper, extent.step, *(operation.body.yields[:1] if operation.stops else ()))
-    )
+    ends = pack.variations.ends(operation)
     if any(entry != 0 for entry in ends):
         _write_masked_for(pack, operation, ends)
         return
@@ -152,8 +150,7 @@ def write_for(pack: PackWriter, operation: typed.For) -> None:
     counter, bumped = builder.fresh("k"), builder.fresh("k")
     builder.append(f"{counter} = phi i64 [ 0, %{before} ], [ {bumped}, %{latch} ]")
     phis = _Phis(pack, carried, inits, before, latch)
-    index = add(builder, lower, multiply(builder, counter, step))
-    _bind_everywhere(pack, body.parameters[0], index)
+    _bind_index(pack, body.parameters[0], extent.lower, multiply(builder, counter, step))
     pack.run(body)
     yields = body.yields[1:] if operation.stops else body.yields
     following = _shaped(pack, carried, yields)
@@ -174,7 +171,7 @@ def write_for(pack: PackWriter, operation: typed.For) -> None:
 def _write_masked_for(pack: PackWriter, operation: typed.For, ends: Variation) -> None:
     """Each iteration is in the loop while its own count lasts."""
     extent, body, builder = operation.extent, operation.body, pack.builder
-    length = pack.variations.along((extent.lower, extent.upper, extent.step))
+    length = pack.variations.length(extent)
     index = body.parameters[0]
     counts: dict[Place, str] = {}
     for place in pack.classes(length):
@@ -188,15 +185,7 @@ def _write_masked_for(pack: PackWriter, operation: typed.For, ends: Variation) -
     step = pack.text(extent.step, pack.places[0])
 
     def test(counter: str) -> dict[Place, str]:
-        variation = pack.variations.of(index)
-        for place in pack.classes(variation):
-            distance = multiply(builder, counter, step)
-            pack.place = place
-            if pack.is_vector(variation):
-                base = spread(pack.lanes, "i64", pack.vector(extent.lower, place))
-                pack.bind(index, builder.emit(f"add <{pack.lanes} x i64> {base}, {pack.broadcast('i64', distance)}"))
-            else:
-                pack.bind(index, add(builder, pack.text(extent.lower, place), distance))
+        _bind_index(pack, index, extent.lower, multiply(builder, counter, step))
         holds: dict[Place, str] = {}
         for place in pack.places:
             count = counts[pack.key(length, place)]
@@ -383,9 +372,16 @@ def _merge_as(pack: PackWriter, results: tuple[Value, ...], names: tuple[Value, 
         pack.bind_shaped(result, merged)
 
 
-def _bind_everywhere(pack: PackWriter, value: Value, operand: str) -> None:
-    variation = pack.variations.of(value)
-    pack.bind_shaped(value, dict.fromkeys(pack.classes(variation), operand))
+def _bind_index(pack: PackWriter, index: Value, lower: Value, distance: str) -> None:
+    """The index of a loop, `distance` after its start."""
+    variation, builder = pack.variations.of(index), pack.builder
+    for place in pack.classes(variation):
+        pack.place = place
+        if pack.is_vector(variation):
+            base = spread(pack.lanes, "i64", pack.vector(lower, place))
+            pack.bind(index, builder.emit(f"add <{pack.lanes} x i64> {base}, {pack.broadcast('i64', distance)}"))
+        else:
+            pack.bind(index, add(builder, pack.text(lower, place), distance))
 
 
 # ---------------------------------------------------------------------------------------------------- arms

@@ -125,6 +125,8 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
     builder, align = pack.builder, array.alignment(type)
     vector = vector_type(pack.lanes, memory_type(type))
     side = _side(type, spot)
+    if side is None and spot.offsets is None and mask is None:
+        return _read_apart(pack, type, array, spot, suffix)
     if side is None:
         return builder.emit(_call(pack, "gather", vector, _pointers(pack, spot), align, mask) + suffix)
     pointer, turned = _first(pack, type, spot, side), side < 0
@@ -134,6 +136,17 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
         mask = _turned(pack, f"<{pack.lanes} x i1>", mask) if turned else mask
         raw = builder.emit(_call(pack, "load", vector, pointer, align, mask) + suffix)
     return _turned(pack, vector, raw) if turned else raw
+
+
+def _read_apart(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, suffix: str) -> str:
+    """Elements at even distances, one by one: their addresses need no vector."""
+    builder, element = pack.builder, memory_type(type)
+    vector, whole = vector_type(pack.lanes, element), "poison"
+    for lane in range(pack.lanes):
+        pointer = offset(builder, spot.pointer, multiply(builder, spot.step, str(lane)))
+        value = builder.emit(f"load {element}, ptr {pointer}, align {array.alignment(type)}{suffix}")
+        whole = builder.emit(f"insertelement {vector} {whole}, {element} {value}, i64 {lane}")
+    return whole
 
 
 def _store_vector(pack: PackWriter, operation: typed.Store, place: Place, mask: str | None) -> None:
