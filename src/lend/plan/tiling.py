@@ -212,7 +212,7 @@ class Estimate:
         if tiling.lanes == 1:
             return _Cost(0.5 * count if shared is not None else 1.0 * count, count)  # a read is an operand of what uses it
         if self._neighbours(operation, tiling):
-            return _Cost(float(count * self._pieces(bytes, tiling)), count)
+            return _Cost(1.1 * count * self._pieces(bytes, tiling), count)
         entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
         each = GATHER if None in entries else STRIDED
         return _Cost(float(count * (each * tiling.lanes + 1)), count * tiling.lanes)
