@@ -160,10 +160,8 @@ class Store:
                     os.makedirs(self.folder, mode=0o700, exist_ok=True)
                 status = os.lstat(self.folder)
             except OSError as error:
-                if not create and isinstance(error, FileNotFoundError):
-                    return False  # another process, or the first `save`, may make it yet
-                self._usable = False
-                if create:
+                if create:  # else another process, or the first `save`, may make it yet
+                    self._usable = False
                     _warn(f"lend cannot keep compiled kernels in {self.folder}: {error.strerror or error}")
                 return False
             self._usable = stat.S_ISDIR(status.st_mode) and _is_ours(status)
