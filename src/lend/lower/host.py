@@ -29,7 +29,7 @@ from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault,
 from lend.lower.scalars import index_word
 from lend.lower.shapes import Shapes
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
-from lend.lower.waves import WaveWriter
+from lend.lower.waves import Launch, WaveWriter
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion, Plan
 
@@ -162,8 +162,13 @@ class HostWriter(FunctionWriter):
             streaming = builder.emit(f"icmp uge i64 {iterations}, {region.streams.least}")
         writer = RegionWriter(self, region, FAULT, axes, partials, streaming)
         writer.write()
-        env = writer.environment.fill()
-        self._dispatch(region, env, iterations, axes)
+        phase = None if self._wave is None else self._wave.phase(region.parallel)
+        if self._wave is None or phase is None:
+            self._dispatch(region, writer.environment.fill(), iterations, axes)
+        else:
+            arrays = [self.array(value) for value in region.captures if isinstance(value.type, ArrayType)]
+            launch = Launch(phase, region_name(region), writer.environment, axes, iterations, arrays)
+            self._wave.launch(launch, lambda env: self._dispatch(region, env, iterations, axes))
         results: list[Lowered] = []
         if partials is not None and blocks is not None:
             fold = f"fold_{region.number}"

@@ -2,9 +2,9 @@
 
 Does: write, in the host function, what puts a phase into the queue, and when the queue is run.
 Does not: run it (`waves_ir.py`), or find out which loops allow it (`plan/waves.py`).
-Invariants: a phase that waits has what it needs in a block of its own, written when the loop got to it. Where waves do not pay, or a
-coordinate is too large to count with, nothing waits. The queue is empty before the loop, after it, and before each barrier.
-"""
+Invariants: a phase that waits has what it needs in a block of its own, written when the loop got to it. Where waves do not pay,
+or a coordinate is too large to count with, nothing waits. The queue is empty before the loop, after it, and before each
+barrier."""
 
 from __future__ import annotations
 
@@ -58,7 +58,6 @@ class WaveWriter:
         self._numbers = {phase.parallel: number for number, phase in enumerate(wave.phases)}
         self._count = str(len(wave.phases))
         self._table = self._write_table()
-        self._builder.module.declare("lend_parallel_for", "declare void @lend_parallel_for(ptr, ptr, i64, i64)")
         self._builder.module.declare("lend.wave", ir.waves_ir())
         self._queue = self._builder.alloca(f"[{ir.QUEUE_WORDS} x i64]", "queue", 16)
         self._set(ir.COUNT, "0")
@@ -155,6 +154,7 @@ class WaveWriter:
             bytes = _capped_sum(builder, bytes, size)
         arguments = [
             bytes,
+            launch.iterations,
             builder.emit(f"sub i64 {rows.last}, {rows.first}"),
             rows.each,
             builder.emit(f"sub i64 {columns.last}, {columns.first}"),

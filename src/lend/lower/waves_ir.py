@@ -3,20 +3,19 @@
 Does: decide how many steps wait for each other and how they are cut (`lend.wave.open`); run the phases that are due
 (`lend.wave.flush`).  Does not: know kernels; everything it needs stands in the queue and in a table of distances.
 
-How it works. The queue holds phases in the order of the program. Each gets an offset ("skew") so large that all that a row needs of
-an earlier phase lies no further on: row + skew counts the places of a sweep. A sweep goes on by a few places at a time, and at each
-runs those rows of every phase, earlier phases first. So all is done in an order that keeps each dependence, and between two uses of a
-row lie only as many others as the skews are wide.
+How it works. The queue holds phases in the order of the program. Each gets an offset ("skew") so large that all that a row
+needs of an earlier phase lies no further on: row + skew counts the places of a sweep. A sweep goes on by a few places at a
+time, and at each runs those rows of every phase, earlier phases first. So all is done in an order that keeps each dependence,
+and between two uses of a row lie only as many others as the skews are wide.
 
-For several threads the places are cut into bands. First every band runs as much as needs no other band: on its right a phase ends at
-the band's end (its skew moves it to the left already), on its left it begins `deep` places later, where `deep` is the skew plus the
-"lag" that dependences on rows further back add. Then what is left of them, one piece at the left end of each band but the first, which
-needs the bands on both of its sides and no other piece. Columns are cut into blocks that run one after another, each phase moved to
-the left by a skew of its own along columns.
+For several threads the places are cut into bands. First every band runs as much as needs no other band: on its right a phase
+ends at the band's end (its skew moves it to the left already), on its left it begins `deep` places later, where `deep` is the
+skew plus the "lag" that dependences on rows further back add. Then what is left of them, one piece at the left end of each band
+but the first, which needs the bands on both of its sides and no other piece. Columns are cut into blocks that run one after
+another, each phase moved to the left by a skew of its own along columns.
 
-Invariants: every iteration of every phase runs once, and two that touch one element, one of them writing, run in the order of the
-program. How bands, blocks and sweeps are cut changes no result. Bands are at least as wide as `deep` of the last phase.
-"""
+Invariants: every iteration of every phase runs once, and two that touch one element, one of them writing, run in the order of
+the program. How bands, blocks and sweeps are cut changes no result. Bands are at least as wide as `deep` of the last phase."""
 
 from __future__ import annotations
 
@@ -34,6 +33,8 @@ LEAST_ROW = 256
 """Iterations of a row that is cut into blocks, at least."""
 NEVER = -(1 << 40)
 """In the table of distances: the two never meet."""
+MOST_BYTES = 1 << 46
+"""More is no memory that exists: a box that is mostly skipped."""
 FARTHEST = 1 << 60
 """Coordinates beyond this are left alone: sums of a few others do not wrap."""
 
@@ -47,6 +48,7 @@ QUEUE_WORDS = HEADER + CAPACITY * ENTRY
 _TEXT = """
 declare i64 @lend_cache_bytes(i64)
 declare i64 @lend_thread_count()
+declare void @lend_parallel_now(ptr, ptr, i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
 
@@ -62,9 +64,10 @@ define internal void @lend.wave.set(ptr %block, i64 %word, i64 %value) alwaysinl
   ret void
 }
 
-; With an empty queue: how many phases are to wait, 0 if waves do not pay. Of a phase with `rows` rows of `row` iterations, in
-; `columns` columns of `column`; `bytes`: of its arrays; `skew`, `deep`, `shift`: what a step adds to these; `phases`: in a step.
-define internal i64 @lend.wave.open(ptr %queue, i64 %bytes, i64 %rows, i64 %row, i64 %columns, i64 %column,
+; With an empty queue: how many phases are to wait, 0 if waves do not pay. Of a phase of `iterations` in all, with `rows` rows of
+; `row` iterations, in `columns` columns of `column`; `bytes`: of its arrays; `skew`, `deep`, `shift`: what a step adds to these;
+; `phases`: in a step.
+define internal i64 @lend.wave.open(ptr %queue, i64 %bytes, i64 %iterations, i64 %rows, i64 %row, i64 %columns, i64 %column,
     i64 %skew, i64 %deep, i64 %shift, i64 %phases) noinline optsize nounwind {
 entry:
   call void @lend.wave.set(ptr %queue, i64 $LIMIT, i64 0)
@@ -75,7 +78,11 @@ entry:
   %private = mul i64 %private.1, 3
   %near = call i64 @llvm.smin.i64(i64 %last, i64 %private)
   %large = icmp sgt i64 %bytes, %near
-  br i1 %large, label %choose, label %no
+  %real = icmp slt i64 %bytes, $MOST_BYTES
+  %short = icmp ult i64 %iterations, $MOST_BYTES
+  %sane = and i1 %real, %short
+  %candidate = and i1 %large, %sane
+  br i1 %candidate, label %choose, label %no
 choose:
   %room = udiv i64 $CAPACITY, %phases
   %most = call i64 @llvm.smin.i64(i64 %room, i64 $MOST_STEPS)
@@ -84,12 +91,12 @@ choose:
   %piece = mul i64 %depth.2, %threads
   %fit = udiv i64 %rows, %piece
   %first = call i64 @llvm.smin.i64(i64 %most, i64 %fit)
-  %iterations = mul i64 %rows, %row
   %share = udiv i64 %bytes, %iterations
   %each = call i64 @llvm.smax.i64(i64 %share, i64 1)
   %step.few = udiv i64 $SWEEP, %row
   %step = call i64 @llvm.smax.i64(i64 %step.few, i64 1)
-  %half = lshr i64 %cache, 1
+  %quarter = lshr i64 %cache, 2
+  %share.cache = sub i64 %cache, %quarter
   %unit = mul i64 %each, %column
   br label %try
 try:
@@ -104,7 +111,7 @@ measure:
   %wider = add i64 %wide, %step
   %window = add i64 %wider, 2
   %window.bytes = mul i64 %window, %unit
-  %width = udiv i64 %half, %window.bytes
+  %width = udiv i64 %share.cache, %window.bytes
   %whole = icmp sge i64 %width, %columns
   %gain.whole = mul i64 %steps, $GAIN
   br i1 %whole, label %measured, label %cut
@@ -397,11 +404,11 @@ plan:
   %round = add i64 %span, %bands.less
   %band = udiv i64 %round, %bands
   call void @lend.wave.set(ptr %queue, i64 $BAND, i64 %band)
-  call void @lend_parallel_for(ptr @lend.wave.bands, ptr %queue, i64 %bands, i64 1)
+  call void @lend_parallel_now(ptr @lend.wave.bands, ptr %queue, i64 %bands, i64 1)
   %several = icmp sgt i64 %bands, 1
   br i1 %several, label %seams, label %empty
 seams:
-  call void @lend_parallel_for(ptr @lend.wave.seams, ptr %queue, i64 %bands.less, i64 1)
+  call void @lend_parallel_now(ptr @lend.wave.seams, ptr %queue, i64 %bands.less, i64 1)
   br label %empty
 empty:
   call void @lend.wave.set(ptr %queue, i64 $COUNT, i64 0)
@@ -413,13 +420,13 @@ done:
 
 
 def waves_ir() -> str:
-    """The functions, for a module that declares `lend_parallel_for`."""
+    """The functions."""
     numbers = {
         "COUNT": COUNT, "LIMIT": LIMIT, "STEP": STEP, "WIDTH": WIDTH, "LOW": LOW, "HIGH": HIGH, "BAND": BAND, "LEFT": LEFT,
         "RIGHT": RIGHT, "DEEP": DEEP, "HEADER": HEADER, "ENV": ENV, "FIRST": FIRST, "LAST": LAST, "ROW": ROW, "BEGIN": BEGIN,
         "END": END, "COLUMN": COLUMN, "PHASE": PHASE, "SKEW": SKEW, "LAG": LAG, "SHIFT": SHIFT, "DEPTH": DEPTH, "ENTRY": ENTRY,
         "CAPACITY": CAPACITY, "MOST_STEPS": MOST_STEPS, "BANDS": BANDS, "GAIN": GAIN, "LEAST_GAIN": LEAST_GAIN, "SWEEP": SWEEP,
-        "LEAST_ROW": LEAST_ROW, "FARTHEST": FARTHEST, "FARTHEST.4": 4 * FARTHEST,
+        "LEAST_ROW": LEAST_ROW, "MOST_BYTES": MOST_BYTES, "FARTHEST": FARTHEST, "FARTHEST.4": 4 * FARTHEST,
     }  # fmt: skip
     text = _TEXT
     for name in sorted(numbers, key=len, reverse=True):

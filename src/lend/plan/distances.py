@@ -3,8 +3,8 @@
 Does: bound the difference of a coordinate between an iteration of one loop and one of another, both inside a loop of the host
 level, in the same run of its body or in different ones.  Does not: choose coordinates (`waves.py`).
 Invariants: a bound holds for all sizes and for any two runs of the body: what changes from run to run counts as unknown, and so
-does a scalar of which no more than its type is known. Arrays that may be the same memory are compared element by element only where
-each is known to be a whole array, so that two of them are one array or do not meet.
+does a scalar of which no more than its type is known. Arrays that may be the same memory are compared element by element only
+where each is known to be a whole array, so that two of them are one array or do not meet.
 
 Example: between `v[i] = u[i - 1] + u[i + 1]` and `u[i] = v[i]` the difference of i is in -1 .. 1.
 """

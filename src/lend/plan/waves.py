@@ -1,17 +1,17 @@
 """Loops of the host level whose steps may run in waves over rows, several at a time.
 
-Does: find loops around parallel loops, give each parallel loop inside ("phase") coordinates, rows and columns, and bound how far
-apart in them lie iterations of two phases that touch one element.
+Does: find loops around parallel loops, give each parallel loop inside ("phase") coordinates, rows and columns, and bound how
+far apart in them lie iterations of two phases that touch one element.
 Does not: decide how many steps run at a time, or whether it pays (code does, when the loop begins: `lower/waves.py`).
-Invariants: what runs between two phases neither reads nor writes what phases write, and cannot fail, or it is in `barriers`: phases
-that are due run before it. Phases have no tests and no reductions, and their iterations are proved to be independent.
+Invariants: what runs between two phases neither reads nor writes what phases write, and cannot fail, or it is in `barriers`:
+phases that are due run before it. Phases have no tests and no reductions, and their iterations are proved to be independent.
 
-Why it matters: a row of step t + 1 needs rows of step t near it and no others. Rows of several steps that follow each other closely
-find their data in the cache, where whole sweeps over large arrays go to memory each time. Each iteration runs once and computes what
-it always does; only who waits for whom changes.
+Why it matters: a row of step t + 1 needs rows of step t near it and no others. Rows of several steps that follow each other
+closely find their data in the cache, where whole sweeps over large arrays go to memory each time. Each iteration runs once and
+computes what it always does; only who waits for whom changes.
 
-Example: `for t in range(steps)` around `v[i] = u[i - 1] + u[i + 1]` and `u[i] = v[i]`: rows are i, ahead and behind 1 row at most.
-"""
+Example: `for t in range(steps)` around `v[i] = u[i - 1] + u[i + 1]` and `u[i] = v[i]`: rows are i, ahead and behind 1 row at
+most."""
 
 from __future__ import annotations
 

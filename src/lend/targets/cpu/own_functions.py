@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from lend.targets.cpu.memory import ALLOCATE, FREE, memory
-from lend.targets.cpu.threads import CACHE_BYTES, PARALLEL_FOR, THREAD_COUNT, pool
+from lend.targets.cpu.threads import CACHE_BYTES, PARALLEL_FOR, PARALLEL_NOW, THREAD_COUNT, pool
 
 OURS: Mapping[str, Callable[[], int]] = {
     PARALLEL_FOR: lambda: pool().functions[PARALLEL_FOR],
     CACHE_BYTES: lambda: pool().functions[CACHE_BYTES],
+    PARALLEL_NOW: lambda: pool().functions[PARALLEL_NOW],
     THREAD_COUNT: lambda: pool().functions[THREAD_COUNT],
     ALLOCATE: lambda: memory().addresses[ALLOCATE],
     FREE: lambda: memory().addresses[FREE],

@@ -22,6 +22,8 @@ from lend.targets.cpu.threads_ir import FUTEX, MAX_THREADS, POOL_BYTES, pool_ir
 
 PARALLEL_FOR = "lend_parallel_for"
 """`void lend_parallel_for(ptr region, ptr env, i64 iterations, i64 chunk)`; region is `void(ptr env, i64 begin, i64 end)`."""
+PARALLEL_NOW = "lend_parallel_now"
+"""The same, for work that is known to pay for waking threads."""
 CACHE_BYTES = "lend_cache_bytes"
 """`i64 lend_cache_bytes(i64 level)`: the bytes of a core's data cache of level 1 or 2, or of the last one (3)."""
 THREAD_COUNT = "lend_thread_count"
@@ -52,7 +54,8 @@ class Pool:
         self._code = assemble(pool_ir(architecture(), linux))
         _ALIVE.append(self._code)
         self.address = self._code.address(PARALLEL_FOR)
-        self.functions = {name: self._code.address(name) for name in (PARALLEL_FOR, CACHE_BYTES, THREAD_COUNT)}
+        names = (PARALLEL_FOR, PARALLEL_NOW, CACHE_BYTES, THREAD_COUNT)
+        self.functions = {name: self._code.address(name) for name in names}
         self._threads = ctypes.c_int32.from_address(self._code.data_address("lend_pool_threads"))
         self._worth = ctypes.c_int64.from_address(self._code.data_address("lend_pool_worth"))
         self._caches = (ctypes.c_int64 * LEVELS).from_address(self._code.data_address("lend_pool_caches"))

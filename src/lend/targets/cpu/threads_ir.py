@@ -1,7 +1,8 @@
 """The thread pool's code, as LLVM IR text.
 
 Does: `lend_parallel_for`, its workers, and the hooks `lend_pool_attach`, `lend_pool_reset` and the global `lend_pool_threads`;
-`lend_thread_count` and `lend_cache_bytes`, what a launch can use of the machine.
+`lend_parallel_now`, the same for work that is known to pay for waking threads; `lend_thread_count` and `lend_cache_bytes`, what a
+launch can use of the machine.
 Does not: allocate the pool's memory or choose the number of threads (`threads.py`).
 
 How it works. The pool is one block of zeroed memory (offsets below). `state` holds in its lower half how many workers are inside
@@ -11,7 +12,8 @@ an open job by adding 1 to `state`, which fails if the job has been closed. So a
 a child of `fork`, which has no workers, finishes every launch on its own.
 
 A launch that has fewer workers awake than it could use begins alone and measures: only when what is left would take longer than
-`lend_pool_worth` nanoseconds does it start or wake the others.
+`lend_pool_worth` nanoseconds does it start or wake the others. Launches that follow each other closely count together: half of what
+they took alone is set against that price, so that a loop of small launches gets its workers, who then stay awake.
 
 The chunks are dealt out in one contiguous run per thread, for the sake of the caches; who has finished his run takes chunks from
 the others'. A worker that found nothing to do for `SPIN_NS` sleeps on a futex on the generation.
@@ -33,6 +35,7 @@ LOCK, STARTED = 0, 4
 STATE, GENERATION = 128, 132  # the generation is the upper half of the state: little-endian machines only
 SLEEPERS = 256
 WAITING = 384
+CREDIT = 448  # nanoseconds that launches in a row might have saved with more threads, and when the last of them ended
 JOB = 136  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes): in the cache line of the state
 CONTROL = 180  # the caller's floating-point control word, on x86-64
 RUNS = 512  # per thread: next chunk, end of the run; 128 bytes apart
@@ -105,6 +108,11 @@ done:
 
 _SERIAL = """
 define void @lend_pool_reset() nounwind {
+  ret void
+}
+
+define void @lend_parallel_now(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+  call void @lend_parallel_for(ptr %region, ptr %env, i64 %iterations, i64 %chunk)
   ret void
 }
 
@@ -344,8 +352,8 @@ return:
 }
 
 ; Take part in the job that the calling thread has opened. While workers are missing: one chunk at a time, with a look at the
-; clock, until it is worth while to call them.
-define internal void @lend.lead(ptr %pool, i64 %runs, i32 %limit, i64 %chunks) {
+; clock, until it is worth while to call them (or they are called at once).
+define internal void @lend.lead(ptr %pool, i64 %runs, i32 %limit, i64 %chunks, i1 %early) {
 entry:
   %started.at = getelementptr i8, ptr %pool, i64 $STARTED
   %started = load i32, ptr %started.at
@@ -356,7 +364,9 @@ entry:
   %helpers = sub i32 %runs32, 1
   %lacking = sub i32 %helpers, %awake
   %any = icmp sgt i32 %lacking, 0
-  br i1 %any, label %alone, label %together
+  br i1 %any, label %lacks, label %together
+lacks:
+  br i1 %early, label %muster, label %alone
 alone:
   %region.at = getelementptr i8, ptr %pool, i64 $JOB
   %region = load ptr, ptr %region.at
@@ -370,17 +380,25 @@ alone:
   %end.at = getelementptr i8, ptr %next.at, i64 8
   %end = load i64, ptr %end.at
   %worth = load atomic i64, ptr @lend_pool_worth monotonic, align 8
-  %worth.f = sitofp i64 %worth to double
   %chunks.f = sitofp i64 %chunks to double
   %team = add i32 %awake, 1
   %team.f = sitofp i32 %team to double
   %begun = call i64 @lend.now()
+  %credit.at = getelementptr i8, ptr %pool, i64 $CREDIT
+  %credit.time.at = getelementptr i8, ptr %credit.at, i64 8
+  %credit.time = load i64, ptr %credit.time.at
+  %pause = sub i64 %begun, %credit.time
+  %hot = icmp slt i64 %pause, $SPIN_NS
+  %credit.old = load i64, ptr %credit.at
+  %credit = select i1 %hot, i64 %credit.old, i64 0
+  %short = sub i64 %worth, %credit
+  %short.f = sitofp i64 %short to double
   br label %take
 take:
   %done = phi i64 [ 0, %alone ], [ %done.next, %call ]
   %mine = atomicrmw add ptr %next.at, i64 1 monotonic
   %got = icmp slt i64 %mine, %end
-  br i1 %got, label %call, label %together
+  br i1 %got, label %call, label %rest.alone
 call:
   %begin = mul i64 %mine, %chunk
   %rest = sub i64 %iterations, %begin
@@ -395,14 +413,25 @@ call:
   %done.all = fmul double %done.f, %team.f
   %left = fsub double %chunks.f, %done.all
   %scaled = fmul double %spent.f, %left
-  %threshold = fmul double %worth.f, %done.all
+  %threshold = fmul double %short.f, %done.all
   %long = fcmp ogt double %scaled, %threshold
   br i1 %long, label %muster, label %take
 muster:
+  %spent.credit.at = getelementptr i8, ptr %pool, i64 $CREDIT
+  store i64 0, ptr %spent.credit.at
   call void @lend.muster(ptr %pool, i32 %helpers, i32 %lacking, i32 %limit)
   br label %together
 together:
   call void @lend.work(ptr %pool, i64 0)
+  ret void
+rest.alone:
+  call void @lend.work(ptr %pool, i64 0)
+  %ended = call i64 @lend.now()
+  %lasted = sub i64 %ended, %begun
+  %saved = lshr i64 %lasted, 1
+  %credit.new = add i64 %credit, %saved
+  store i64 %credit.new, ptr %credit.at
+  store i64 %ended, ptr %credit.time.at
   ret void
 }
 
@@ -467,6 +496,16 @@ done:
 }
 
 define void @lend_parallel_for(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+  call void @lend.parallel(ptr %region, ptr %env, i64 %iterations, i64 %chunk, i1 false)
+  ret void
+}
+
+define void @lend_parallel_now(ptr %region, ptr %env, i64 %iterations, i64 %chunk) {
+  call void @lend.parallel(ptr %region, ptr %env, i64 %iterations, i64 %chunk, i1 true)
+  ret void
+}
+
+define internal void @lend.parallel(ptr %region, ptr %env, i64 %iterations, i64 %chunk, i1 %early) {
 entry:
   %some = icmp sgt i64 %iterations, 0
   br i1 %some, label %measure, label %return
@@ -529,7 +568,7 @@ deal:
 open:
   %state.at = getelementptr i8, ptr %pool, i64 $STATE
   %unused = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
-  call void @lend.lead(ptr %pool, i64 %runs, i32 %threads, i64 %chunks)
+  call void @lend.lead(ptr %pool, i64 %runs, i32 %threads, i64 %chunks, i1 %early)
   %unused2 = atomicrmw add ptr %state.at, i64 4294967296 seq_cst
   call void @lend.join(ptr %pool)
   store atomic i32 0, ptr %pool release, align 4
@@ -548,7 +587,7 @@ def pool_ir(architecture: str, linux: bool) -> str:
     text = common + _POOL
     numbers = {
         "FUTEX": FUTEX[architecture], "POOL_BYTES": POOL_BYTES, "SPIN_NS": SPIN_NS, "STACK_BYTES": STACK_BYTES,
-        "STARTED": STARTED, "STATE": STATE, "GENERATION": GENERATION, "SLEEPERS": SLEEPERS, "WAITING": WAITING,
+        "STARTED": STARTED, "STATE": STATE, "GENERATION": GENERATION, "SLEEPERS": SLEEPERS, "WAITING": WAITING, "CREDIT": CREDIT,
         "LIMIT": JOB + 40, "JOB": JOB, "RUN_BYTES": RUN_BYTES, "RUNS": RUNS, "WAIT_BITSET": _WAIT_BITSET,
         "WAKE_BITSET": _WAKE_BITSET, "WAIT": _WAIT, "WAKE": _WAKE,
     }  # fmt: skip
