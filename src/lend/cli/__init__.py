@@ -36,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from lend.cli import bench
 
         return bench.main(options.file, options.repeat)
+    if options.command == "cache":
+        from lend.cli import cache
+
+        return cache.main(options.clear)
     from lend.cli import demo  # not for `lend --help`
 
     return demo.main(options.out, quick=options.quick)
@@ -78,6 +82,13 @@ def command_line() -> argparse.ArgumentParser:
         help="say what an error code stands for, with an example and the ways out",
         description="Prints the page of an error code; without one, the list of codes.",
     )
+    cache = commands.add_parser(
+        "cache",
+        help="show where compiled kernels are kept, or remove them",
+        description="Shows the folder of compiled kernels and its size. It can be removed at any time: what is missing "
+        "is compiled again.",
+    )
+    cache.add_argument("--clear", action="store_true", help="remove all of them")
     explain.add_argument("code", nargs="?", metavar="CODE", help="such as L0301")
     return parser
 
