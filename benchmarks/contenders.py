@@ -1,4 +1,4 @@
-"""Who takes part: one process for each contender, with threads, processors and libraries of its own.
+"""Who takes part: one process for each contender, with threads and libraries of its own.
 
 Does: find contenders, start their processes, stop and continue them so that only the one being timed runs.
 Does not: decide what is timed (`rounds.py`).
@@ -103,7 +103,6 @@ def start(wanted: Sequence[str], families: Sequence[str], threads: int, pythons:
 def _started(name: str, contender: str, threads: int, pythons: dict[str, str], arguments: list[str]) -> list[Contender]:
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads)), "PYTHONPATH": path}
-    cores = sorted(os.sched_getaffinity(0))[:threads]
     process = subprocess.Popen(
         [pythons.get(contender, sys.executable), "-m", "benchmarks.worker", contender, *arguments],
         stdin=subprocess.PIPE,
@@ -113,7 +112,6 @@ def _started(name: str, contender: str, threads: int, pythons: dict[str, str], a
         env=environment,
         cwd=ROOT,
     )
-    os.sched_setaffinity(process.pid, cores)
     made = Contender(name, process)
     assert process.stdout
     line = process.stdout.readline()

@@ -117,13 +117,15 @@ def footer(results: Results) -> str:
 
 
 def page(results: Results) -> str:
-    """Everything."""
-    return "\n\n".join([summary(results), losses(results), table(results), footer(results)]) + "\n"
+    """Everything; the long table folded."""
+    every = f"<details><summary>Every kernel and size</summary>\n\n{table(results)}\n\n</details>"
+    return "\n\n".join([summary(results), losses(results), every, footer(results)]) + "\n"
 
 
 def plot(results: Results, path: Path) -> bool:
     """Draw the ratios of all rows on a logarithmic scale; False, with a line on stderr, where matplotlib is missing."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
         from matplotlib.ticker import FixedLocator, NullFormatter, ScalarFormatter
     except ImportError:
@@ -154,5 +156,6 @@ def plot(results: Results, path: Path) -> bool:
     axes.set_title(f"{results.machine}, {results.threads} threads", fontsize=9)
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], loc="lower right", fontsize=8)
-    figure.savefig(path)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "lend"}):  # small, and the same for the same times
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
     return True

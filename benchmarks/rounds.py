@@ -84,7 +84,7 @@ def _prepare(row: Row, case: Case, size: Size, contender: Contender, reference: 
     for trouble in ("wrong", "failed"):
         if trouble in answer:
             row.notes[contender.name] = f"{trouble}: {answer[trouble]}"
-            print(f"{case.name} {size.label}: {contender.name} is {trouble}: {answer[trouble]}", file=sys.stderr)
+            print(f"{case.name} {size.label}: {contender.name}: {row.notes[contender.name]}", file=sys.stderr)
             return None
     row.bytes = answer["bytes"]
     if answer["seconds"] > TOO_LONG:
