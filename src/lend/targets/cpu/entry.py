@@ -46,6 +46,7 @@ from lend.targets.cpu.entry_arguments import (
 )
 from lend.targets.cpu.entry_builder import MISS, Address, EntryBuilder, ObjectTable, Support
 from lend.targets.cpu.entry_contracts import ContractWriter
+from lend.targets.cpu.entry_indices import guard_indices
 from lend.targets.cpu.python_abi import PythonAbi
 
 ENTRY = "lend_entry"
@@ -133,6 +134,7 @@ class _Writer:
         guard_computed(b, self.call)
         guard_aliases(b, self.call)
         self._watch(tuple(self._contracts()))
+        guard_indices(b, self.call)
         self._run()
         self._misses()
         self.module.add_function(
@@ -199,9 +201,9 @@ class _Writer:
             self._array(item, type, b.api("PyTuple_GetItem", value, str(position)))
 
     def _array(self, kind: ArrayKind, type: ArrayType, value: str) -> None:
+        bound = bind_array(self.b, value, type, kind.sizes, next(self.dtypes), self._place(type), self.call)
         if kind.facts is not None:
-            raise NotNative  # the elements of index arrays are looked at in each call
-        bind_array(self.b, value, type, kind.sizes, next(self.dtypes), self._place(type), self.call)
+            self.call.indices.append((kind.facts, bound))
 
     def _place(self, leaf: ScalarType | ArrayType) -> str:
         """Where the next leaf's words go."""

@@ -17,6 +17,7 @@ import numpy as np
 from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression
 from lend.language.dtypes import numpy_dtype, scalar_of
+from lend.language.signature import IndexFacts
 from lend.language.types import (
     BF16,
     BOOL_,
@@ -54,6 +55,9 @@ class NotNative(Exception):
 class Bound:
     """An array that was admitted: the bytes [low, high), and the object that owns them (null if it does itself)."""
 
+    type: ArrayType
+    data: str
+    shape: tuple[str, ...]
     writable: bool
     low: str
     high: str
@@ -69,6 +73,7 @@ class Bindings:
     scalars: dict[str, tuple[ScalarType, str]] = field(default_factory=dict[str, tuple[ScalarType, str]])
     arrays: list[Bound] = field(default_factory=list[Bound])
     computed: list[tuple[Size, str]] = field(default_factory=list[tuple[Size, str]])  # what a size must be
+    indices: list[tuple[IndexFacts, Bound]] = field(default_factory=list[tuple[IndexFacts, Bound]])  # what elements must be
 
 
 # ------------------------------------------------------------------------------------------------------- scalars
@@ -213,7 +218,7 @@ def guard_comptime(b: EntryBuilder, value: str, given: Any) -> None:
 
 def bind_array(
     b: EntryBuilder, value: str, type: ArrayType, sizes: tuple[Size, ...], dtype: Any, place: str, call: Bindings
-) -> None:
+) -> Bound:
     """Admit an array and store its words at `place`. `dtype`: of the array that the specialisation was made for."""
     abi = b.abi
     b.require_same("ptr", b.type_of(value), b.object(np.ndarray))
@@ -238,7 +243,9 @@ def bind_array(
         low, high = address, _end_of_dense(b, address, shape, itemsize)
     else:
         low, high = _extent(b, address, shape, strides, itemsize, type.borrow.writable)
-    call.arrays.append(Bound(type.borrow.writable, low, high, b.field("ptr", value, abi.base)))
+    bound = Bound(type, data, tuple(shape), type.borrow.writable, low, high, b.field("ptr", value, abi.base))
+    call.arrays.append(bound)
+    return bound
 
 
 def _bind_size(b: EntryBuilder, size: Size, there: str, call: Bindings) -> None:

@@ -62,8 +62,8 @@ class Support(NamedTuple):
     miss: a `vectorcallfunc`. match(args, given, kwnames, slots, names, defaults, count, positional): arguments in the
     parameters' order. captured(dict, names, values, count): the names still have these values. attribute(object, name,
     value): the same of one attribute. dtype(descr, numbers): the type number is in the set (one bit each), the byte order
-    native. owned(base): the memory belongs to no file mapping. unlocked(kernel, words, results, fault): the kernel's status.
-    fault(callback, record): raises.
+    native. owned(base): the memory belongs to no file mapping. tested(test, elements, count, limit): the test's verdict.
+    unlocked(kernel, words, results, fault): the kernel's status. fault(callback, record): raises.
     """
 
     miss: int
@@ -72,6 +72,7 @@ class Support(NamedTuple):
     attribute: int
     dtype: int
     owned: int
+    tested: int
     unlocked: int
     fault: int
 
@@ -83,6 +84,7 @@ SUPPORT = {
     "attribute": ("i1", "ptr, ptr, ptr"),
     "dtype": ("i1", "ptr, i64"),
     "owned": ("i1", "ptr"),
+    "tested": ("i32", "ptr, ptr, i64, i64"),
     "unlocked": ("i32", "ptr, ptr, ptr, ptr"),
     "fault": ("ptr", "ptr, ptr"),
 }

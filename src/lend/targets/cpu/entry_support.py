@@ -36,6 +36,7 @@ def support_code(python: Any, plain_owners: tuple[type, ...], abi: PythonAbi) ->
         "attribute": _attribute,
         "dtype": _dtype,
         "owned": lambda b: _owned(b, plain_owners),
+        "tested": _tested,
         "unlocked": _unlocked,
         "fault": _fault,
     }
@@ -219,6 +220,14 @@ def _owned(b: EntryBuilder, plain_owners: tuple[type, ...]) -> None:
 
 
 # -------------------------------------------------------------------------------------------------------- the kernel
+
+
+def _tested(b: EntryBuilder) -> None:
+    """(test, elements, count, limit): test index arrays while other Python threads may run."""
+    state = b.api("PyEval_SaveThread")
+    verdict = b.emit("call i32 %1(ptr %2, i64 %3, i64 %4)")
+    b.api("PyEval_RestoreThread", state)
+    b.ret(f"i32 {verdict}")
 
 
 def _unlocked(b: EntryBuilder) -> None:
