@@ -71,6 +71,11 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             raise ValueError(f'math is "fast", "default" or "strict", not {math!r}')
         if require not in (None, "proved"):
             raise ValueError(f'require is "proved" or None, not {require!r}')
+        self.__name__: str = getattr(python, "__name__", "kernel")  # before anything can fail: tracebacks print kernels
+        self.__qualname__: str = getattr(python, "__qualname__", self.__name__)
+        self.__module__ = getattr(python, "__module__", "")
+        self.__doc__ = python.__doc__
+        self.__wrapped__ = python
         assembled.keep_texts()
         try:
             self._definition = define(python, math, require)
@@ -82,11 +87,6 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
         self._lock = threading.RLock()
-        self.__name__ = python.__name__
-        self.__qualname__ = python.__qualname__
-        self.__module__ = python.__module__
-        self.__doc__ = python.__doc__
-        self.__wrapped__ = python
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -197,7 +197,11 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         return self._definition.tree, self._definition.captured, self._definition.signature
 
     def __repr__(self) -> str:
-        return f"<lend.kernel {getattr(self, '__qualname__', '(refused)')}>"
+        return f"<lend.kernel {self.__qualname__}>"
+
+    def __get__(self, instance: object, owner: type | None = None) -> Kernel[P, R]:
+        """In a class, too, a kernel is what it is. Having this makes it a routine to Python, so that `help` shows its signature."""
+        return self
 
     def __reduce__(self) -> str:
         return self.__qualname__
