@@ -123,11 +123,10 @@ def schedule(c: Compilation) -> None:
 def plan(c: Compilation) -> None:
     """Scheduled tree -> host pass and device regions."""
     from lend.plan.regions import plan
-    from lend.targets.cpu.caches import cache_bytes
     from lend.targets.cpu.target import cpu
 
     assert c.scheduled is not None
-    c.plan = plan(c.scheduled, cpu().machine.vector_bytes, cache_bytes()[-1])
+    c.plan = plan(c.scheduled, cpu().machine.vector_bytes)
 
 
 def lower(c: Compilation) -> None:

@@ -34,6 +34,8 @@ from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion, Plan
 
 ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
+LAST_CACHE = 3
+"""The number of the last cache."""
 STACK_BLOCKS = 64
 """Partial results of so many blocks lie on the stack; more are allocated."""
 
@@ -159,7 +161,10 @@ class HostWriter(FunctionWriter):
             partials = self._partials(blocks, reducer)
         streaming = "false"
         if region.streams is not None:
-            streaming = builder.emit(f"icmp uge i64 {iterations}, {region.streams.least}")
+            builder.module.declare("lend_cache_bytes", "declare i64 @lend_cache_bytes(i64)")
+            cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {LAST_CACHE})")
+            least = builder.emit(f"udiv i64 {cache}, {region.streams.bytes}")
+            streaming = builder.emit(f"icmp ugt i64 {iterations}, {least}")
         writer = RegionWriter(self, region, FAULT, axes, partials, streaming)
         writer.write()
         phase = None if self._wave is None else self._wave.phase(region.parallel)

@@ -88,8 +88,8 @@ class Plan:
         return "\n".join([f"plan of {self.kernel.name}", *(f"  {line}" for line in lines)])
 
 
-def plan(kernel: Kernel, vector_bytes: int = 16, cache_bytes: int = 32 << 20) -> Plan:
-    """Number the device regions of `kernel`, and tile them for a machine with such vectors and such a last cache."""
+def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
+    """Number the device regions of `kernel`, and tile them for a machine with such vectors."""
     constants = dict(_constants(kernel.body))
     waves, notes = find_waves(kernel)
     phases = {phase.parallel for wave in waves for phase in wave.phases}
@@ -100,7 +100,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16, cache_bytes: int = 32 << 20) ->
         variations = Variations(parallel, constants, kernel.dims)
         waits = parallel in phases
         tiling = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
-        streams = None if waits else find_streams(parallel, variations, tiling, cache_bytes)
+        streams = None if waits else find_streams(parallel, variations, tiling)
         work = work_of(parallel.body, known)
         regions.append(DeviceRegion(number, parallel, captures, work, variations, tiling, streams))
     return Plan(kernel, tuple(regions), waves, notes)

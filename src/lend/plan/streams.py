@@ -25,14 +25,15 @@ SHORTEST_RUN = 256
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """`stores` go past the caches in launches of at least `least` iterations; `subscripts` makes the indices of each."""
+    """`stores` go past the caches in launches whose iterations, at `bytes` each, exceed the last of them; `subscripts` makes the
+    indices of each."""
 
     stores: tuple[Store, ...]
     subscripts: tuple[Operation, ...]
-    least: int
+    bytes: int
 
 
-def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None, cache_bytes: int) -> Streams | None:
+def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None) -> Streams | None:
     """The streams of a tiled loop, if there are any."""
     if tiling is None or not tiling.by_row or tiling.lanes == 1 or parallel.reductions:
         return None
@@ -56,7 +57,7 @@ def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | No
     arrays = {access.array for access in accesses if variations.of(access.array)[tiling.vector] == 0}
     bytes = sum(size_of(array.array.element) for array in arrays)
     order = {operation: number for number, operation in enumerate(parallel.body.operations)}
-    return Streams(tuple(stores), tuple(sorted(subscripts, key=order.__getitem__)), -(-cache_bytes // bytes))
+    return Streams(tuple(stores), tuple(sorted(subscripts, key=order.__getitem__)), bytes)
 
 
 def _outside(parallel: Parallel, arrays: set[Value]) -> set[Value]:
