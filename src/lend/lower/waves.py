@@ -4,7 +4,8 @@ Does: write, in the host function, what puts a phase into the queue, and when th
 Does not: run it (`waves_ir.py`), or find out which loops allow it (`plan/waves.py`).
 Invariants: a phase that waits has what it needs in a block of its own, written when the loop got to it. Where waves do not pay,
 or a coordinate is too large to count with, nothing waits. The queue is empty before the loop, after it, and before each
-barrier."""
+barrier.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ but the first, which needs the bands on both of its sides and no other piece. Co
 another, each phase moved to the left by a skew of its own along columns.
 
 Invariants: every iteration of every phase runs once, and two that touch one element, one of them writing, run in the order of
-the program. How bands, blocks and sweeps are cut changes no result. Bands are at least as wide as `deep` of the last phase."""
+the program. How bands, blocks and sweeps are cut changes no result. Bands are at least as wide as `deep` of the last phase.
+"""
 
 from __future__ import annotations
 

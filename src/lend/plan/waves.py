@@ -11,7 +11,8 @@ closely find their data in the cache, where whole sweeps over large arrays go to
 computes what it always does; only who waits for whom changes.
 
 Example: `for t in range(steps)` around `v[i] = u[i - 1] + u[i + 1]` and `u[i] = v[i]`: rows are i, ahead and behind 1 row at
-most."""
+most.
+"""
 
 from __future__ import annotations
 
