@@ -157,6 +157,8 @@ class Estimate:
 
     def _operation(self, operation: Operation, tiling: Tiling) -> _Cost | None:
         match operation:
+            case typed.View(result=result) if tiling.lanes > 1 and self._variations.of(result)[tiling.vector] != 0:
+                return None  # a view that moves with the lanes
             case typed.Constant() | typed.Size() | typed.View():
                 return _Cost(0, 0)
             case typed.Load():
@@ -200,9 +202,6 @@ class Estimate:
         return max(1, -(-tiling.lanes * bytes // self._vector_bytes))
 
     def _access(self, operation: Load | Store, value: Value, shared: Variation | None, tiling: Tiling) -> _Cost | None:
-        array = self._variations.of(operation.array)
-        if tiling.lanes > 1 and array[tiling.vector] != 0:
-            return None  # a view that moves with the lanes
         bytes = value.scalar.bytes
         if shared is not None and not self._vector(shared, tiling):
             count = self._count(shared, tiling)

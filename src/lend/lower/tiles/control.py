@@ -44,8 +44,7 @@ def write_if(pack: PackWriter, operation: typed.If) -> None:
 def _write_masked_if(pack: PackWriter, operation: typed.If) -> None:
     condition = operation.condition
     along = pack.variations.of(condition)
-    holds = {place: pack.broadcast("i1", pack.vector(condition, place)) if _is_name(pack, condition, place) else
-             spread(pack.lanes, "i1", pack.vector(condition, place)) for place in pack.places}  # fmt: skip
+    holds = {place: _in_lanes(pack, condition, place) for place in pack.places}
     known: dict[tuple[str, ...], str] = {}
 
     def masks(inverse: bool) -> dict[Place, str]:
@@ -72,9 +71,11 @@ def _write_masked_if(pack: PackWriter, operation: typed.If) -> None:
         _select(pack, result, along, condition, arms)
 
 
-def _is_name(pack: PackWriter, condition: Value, place: Place) -> bool:
-    """Whether a condition is a scalar that is not a literal."""
-    return not pack.is_vector(pack.variations.of(condition)) and pack.text(condition, place).startswith("%")
+def _in_lanes(pack: PackWriter, condition: Value, place: Place) -> str:
+    """A condition as a mask."""
+    operand = pack.vector(condition, place)
+    scalar = pack.lanes == 1 and pack.variations.of(condition)[pack.vector_dimension] != 0
+    return pack.broadcast("i1", operand) if scalar else spread(pack.lanes, "i1", operand)
 
 
 def _arm(pack: PackWriter, results: tuple[Value, ...], region: Region, masks: dict[Place, str]) -> Operands:
@@ -224,8 +225,7 @@ def _own(pack: PackWriter, value: Value, ends: Variation, place: Place) -> str:
     """A condition as a scalar where iterations of a vector leave the loop together, else as a vector."""
     if ends[pack.vector_dimension] == 0:
         return pack.text(value, place)
-    return spread(pack.lanes, "i1", pack.broadcast("i1", pack.vector(value, place)) if _is_name(pack, value, place)
-                  else pack.vector(value, place))  # fmt: skip
+    return _in_lanes(pack, value, place)
 
 
 def _masked_loop(

@@ -29,6 +29,7 @@ _CAST = re.compile(rf"^(\w+) ({_TYPE}) ({_OPERAND}) to ({_TYPE})$")
 _UNARY = re.compile(rf"^(fneg (?:\w+ )*)({_TYPE}) ({_OPERAND})$")
 _SELECT = re.compile(rf"^(select (?:\w+ )*)({_TYPE}) ({_OPERAND}), ({_TYPE}) ({_OPERAND}), ({_TYPE}) ({_OPERAND})$")
 _CALL = re.compile(rf"^call ((?:\w+ )*)({_TYPE}) @([\w.]+)\((.*)\)( nobuiltin)?$")
+_CALLED = re.compile(r"@([\w.]+)\(")
 _BLOCK = re.compile(r"^(br |\w[\w.]*:$|switch |.* = phi )")
 
 
@@ -127,7 +128,7 @@ class _WideModule(ModuleBuilder):
             attributes = f"nounwind willreturn memory(none) {VECTOR_MARK}"
             self._module.declare(wide, f"declare {vector} @{wide}({', '.join([vector] * count)}) {attributes}")
             return wide
-        self._module.declare(name, text)
+        self._declare_here(name)
         if text.startswith("define"):
             wide = f"{name}.{self._lanes}"
             body = _widened_function(text, name, wide, self._lanes, self)
@@ -135,6 +136,14 @@ class _WideModule(ModuleBuilder):
                 self._module.declare(wide, body)
                 return wide
         return None
+
+    def _declare_here(self, name: str) -> None:
+        """The scalar function itself, and first what it calls: what is called before it is declared cannot be declared after."""
+        text = self._texts[name]
+        for called in _CALLED.findall(text):
+            if called != name and called in self._texts:
+                self._declare_here(called)
+        self._module.declare(name, text)
 
 
 def wide_emitter(emitter: ScalarEmitter, lanes: int) -> ScalarEmitter:
