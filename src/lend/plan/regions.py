@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
 from lend.language.reduction import BLOCK
 from lend.plan.cost import Bound, Known, Work, work_of
-from lend.plan.streams import Streams, find_streams
-from lend.plan.tiling import Tiling, choose_tiling
+from lend.plan.streams import Streams, Unstreamed, find_streams
+from lend.plan.tiling import Tiling, Untiled, choose_tiling
 from lend.plan.variation import Variations
-from lend.plan.waves import Wave, find_waves
+from lend.plan.waves import Decision, Wave, find_waves
 
 CHUNK_WORK = 32768
 """Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
@@ -32,7 +32,7 @@ CACHE_LINE_GRAIN = 64
 
 @dataclass(frozen=True, eq=False)
 class DeviceRegion:
-    """One parallel loop: its number, what it uses of the host level, the work of an iteration.
+    """One parallel loop: its number, what it uses of the host level, the work of an iteration; `untiled`, `unstreamed`: why not.
 
     The chunk of a launch is `max(grain, ceil(iterations / CHUNKS))` rounded up to a multiple of `unit`, where `grain` is
     `ceil(CHUNK_WORK / cost)` and the cost is that of `work` at the launch's own sizes.
@@ -45,6 +45,8 @@ class DeviceRegion:
     variations: Variations
     tiling: Tiling | None = None
     streams: Streams | None = None
+    untiled: Untiled | None = None
+    unstreamed: Unstreamed | None = None
 
     @property
     def grain(self) -> int | None:
@@ -57,6 +59,11 @@ class DeviceRegion:
         if self.parallel.reductions:
             return BLOCK
         return CACHE_LINE_GRAIN if self.grain is not None and self.grain >= CACHE_LINE_GRAIN else 1
+
+    def chunk(self, iterations: int, cost: int) -> int:
+        """The chunk of a launch of so many iterations that cost so much each (`lower/chunks.py` writes the same as code)."""
+        chunk = max(-(-CHUNK_WORK // cost), -(-iterations // CHUNKS))
+        return -(-chunk // self.unit) * self.unit
 
     def __str__(self) -> str:
         dimensions = len(self.parallel.box)
@@ -75,23 +82,24 @@ class DeviceRegion:
 class Plan:
     """A kernel and its device regions, in the order of the text.
 
-    `waves`: loops around regions that may run several steps at a time; `notes`: a line on each loop around regions.
+    `waves`: loops around regions that may run several steps at a time; `decisions`: on each loop around regions.
     """
 
     kernel: Kernel
     regions: tuple[DeviceRegion, ...]
     waves: tuple[Wave, ...] = ()
-    notes: tuple[str, ...] = ()
+    decisions: tuple[Decision, ...] = ()
 
     def __str__(self) -> str:
-        lines = (*map(str, self.regions), *self.notes)
+        lines = (*map(str, self.regions), *map(str, self.decisions))
         return "\n".join([f"plan of {self.kernel.name}", *(f"  {line}" for line in lines)])
 
 
 def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
     """Number the device regions of `kernel`, and tile them for a machine with such vectors."""
     constants = dict(_constants(kernel.body))
-    waves, notes = find_waves(kernel)
+    decisions = find_waves(kernel)
+    waves = tuple(decision.wave for decision in decisions if decision.wave is not None)
     phases = {phase.parallel for wave in waves for phase in wave.phases}
     regions: list[DeviceRegion] = []
     for number, parallel in enumerate(_parallels(kernel.body)):
@@ -99,11 +107,25 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
         known = Known(frozenset(captures), dict[Value, Bound](constants))
         variations = Variations(parallel, constants, kernel.dims)
         waits = parallel in phases
-        tiling = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
-        streams = None if waits else find_streams(parallel, variations, tiling)
+        chosen = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
+        tiling = chosen if isinstance(chosen, Tiling) else None
+        found = Unstreamed.IN_WAVES if waits else find_streams(parallel, variations, tiling)
+        streams = found if isinstance(found, Streams) else None
         work = work_of(parallel.body, known)
-        regions.append(DeviceRegion(number, parallel, captures, work, variations, tiling, streams))
-    return Plan(kernel, tuple(regions), waves, notes)
+        regions.append(
+            DeviceRegion(
+                number,
+                parallel,
+                captures,
+                work,
+                variations,
+                tiling,
+                streams,
+                chosen if isinstance(chosen, Untiled) else None,
+                found if isinstance(found, Unstreamed) else None,
+            )
+        )
+    return Plan(kernel, tuple(regions), waves, decisions)
 
 
 def _parallels(region: Region) -> Iterator[Parallel]:

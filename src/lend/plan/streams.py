@@ -10,6 +10,7 @@ Why: an ordinary store first reads the line that it is going to overwrite, a thi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
@@ -33,14 +34,27 @@ class Streams:
     bytes: int
 
 
-def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None) -> Streams | None:
-    """The streams of a tiled loop, if there are any."""
+class Unstreamed(Enum):
+    """Why the stores of a loop go through the caches."""
+
+    NOT_BY_ROW = auto()  # its tiles are not vectors along rows
+    IN_WAVES = auto()  # what it writes is read soon, from the caches
+    READS_NOTHING = auto()  # then nothing is gained
+    READS_VIEWS = auto()  # which may be of the arrays that are written
+    UPDATES = auto()  # it reads every array that it writes
+    NOT_WHOLE_LINES = auto()  # not every iteration writes, or not one element after the other
+
+
+def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None) -> Streams | Unstreamed:
+    """The streams of a tiled loop, or why it has none."""
     if tiling is None or not tiling.by_row or tiling.lanes == 1 or parallel.reductions:
-        return None
+        return Unstreamed.NOT_BY_ROW
     accesses = list(_accesses(parallel.body))
     read = {access.array for access in accesses if isinstance(access, Load)}
-    if not read or any(value not in _outside(parallel, read) for value in read):
-        return None
+    if not read:
+        return Unstreamed.READS_NOTHING
+    if any(value not in _outside(parallel, read) for value in read):
+        return Unstreamed.READS_VIEWS
     stores: list[Store] = []
     subscripts: dict[Operation, None] = {}
     for operation in parallel.body.operations:
@@ -53,7 +67,8 @@ def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | No
             stores.append(operation)
             subscripts |= dict.fromkeys(needed)
     if not stores:
-        return None
+        written = {access.array for access in accesses if isinstance(access, Store)}
+        return Unstreamed.UPDATES if written <= read else Unstreamed.NOT_WHOLE_LINES
     arrays = {access.array for access in accesses if variations.of(access.array)[tiling.vector] == 0}
     bytes = sum(size_of(array.array.element) for array in arrays)
     order = {operation: number for number, operation in enumerate(parallel.body.operations)}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 from math import prod
 
 from lend.ir import typed
@@ -36,7 +37,7 @@ class Tiling:
 
     `vector`: the dimension that lanes lie along; `lanes`: iterations in a vector (1: no vectors, iterations only jammed);
     `vectors`: vectors side by side; `jam`: per dimension, rows of a tile (1 for `vector`); `order`: dimensions, outermost loop
-    over tiles first; `reason`: why, in a user's words.
+    over tiles first.
     """
 
     vector: int
@@ -44,7 +45,6 @@ class Tiling:
     vectors: int
     jam: tuple[int, ...]
     order: tuple[int, ...]
-    reason: str = ""
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -62,14 +62,44 @@ class Tiling:
         return self.vector == len(self.jam) - 1 and prod(self.jam) == 1 and self.order == tuple(range(len(self.jam)))
 
 
-def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int, by_row: bool = False) -> Tiling | None:
-    """The tiling of a loop; None where it is left to the code generator's own vectoriser. `by_row`: only one along rows."""
-    if not parallel.independent or parallel.fallback:
-        return None
-    if any(value.scalar.kind == "complex" for reduction in parallel.reductions for value in reduction.inits):
-        return None
-    if not _supported(parallel.body, variations):
-        return None
+class Obstacle(Enum):
+    """What keeps a loop from being tiled."""
+
+    PROMISE = auto()  # its iterations are independent only by the word of `lend.unchecked`
+    FALLBACK = auto()  # it is the version for launches that fail a condition
+    CHECK = auto()  # an operation keeps its test
+    COMPLEX = auto()
+    LOCAL = auto()  # a private array
+    LOOP_STEP = auto()  # a loop inside has a step that is no constant
+    GRID_STEP = auto()  # the box has
+    ARRAYS = auto()  # a loop or a branch gives arrays
+    COST = auto()  # nothing costs less than one iteration after the other
+    NONE_FITS = auto()  # no tiling can be written, or only ones with too much text
+
+
+@dataclass(frozen=True, eq=False)
+class Untiled:
+    """Why a loop is left to the code generator's own vectoriser; `at`: for what; `best`: the tiling that came nearest."""
+
+    obstacle: Obstacle
+    at: Operation | None = None
+    best: Tiling | None = None
+
+
+class Pattern(Enum):
+    """How the lanes of a vector access memory."""
+
+    SHARED = auto()  # one element for all
+    NEIGHBOURS = auto()
+    STRIDED = auto()  # at even distances
+    GATHERED = auto()  # anywhere
+
+
+def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int, by_row: bool = False) -> Tiling | Untiled:
+    """The tiling of a loop, or why there is none. `by_row`: only one along rows."""
+    refused = refusal(parallel, variations)
+    if refused is not None:
+        return refused
     estimate = Estimate(parallel, variations, vector_bytes)
     best: tuple[float, Tiling] | None = None
     for tiling in _candidates(parallel, variations, vector_bytes):
@@ -77,9 +107,21 @@ def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int,
         if cost is not None and (best is None or cost < best[0]):
             best = cost, tiling
     if best is None:
-        return None
+        steps = [variations.constant(extent.step) for extent in parallel.box]
+        return Untiled(Obstacle.GRID_STEP if None in steps else Obstacle.NONE_FITS)
     plain = estimate.cost(Tiling(len(parallel.box) - 1, 1, 1, (1,) * len(parallel.box), tuple(range(len(parallel.box)))))
-    return best[1] if plain is None or best[0] < GAIN * plain else None
+    return best[1] if plain is None or best[0] < GAIN * plain else Untiled(Obstacle.COST, None, best[1])
+
+
+def refusal(parallel: Parallel, variations: Variations) -> Untiled | None:
+    """Why a loop cannot be tiled in any way, if it cannot."""
+    if parallel.fallback:
+        return Untiled(Obstacle.FALLBACK)
+    if not parallel.independent:
+        return Untiled(Obstacle.PROMISE)
+    if any(value.scalar.kind == "complex" for reduction in parallel.reductions for value in reduction.inits):
+        return Untiled(Obstacle.COMPLEX)
+    return _unsupported(parallel.body, variations)
 
 
 def _candidates(parallel: Parallel, variations: Variations, vector_bytes: int) -> Iterator[Tiling]:
@@ -210,11 +252,20 @@ class Estimate:
         count = self._count(every if shared is None else shared, tiling)
         if tiling.lanes == 1:
             return _Cost(0.5 * count if shared is not None else 1.0 * count, count)  # a read is an operand of what uses it
-        if self._neighbours(operation, tiling):
+        pattern = self.pattern(operation, tiling)
+        if pattern is Pattern.NEIGHBOURS:
             return _Cost(1.1 * count * self._pieces(bytes, tiling), count)
-        entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
-        each = GATHER if None in entries else STRIDED
+        each = GATHER if pattern is Pattern.GATHERED else STRIDED
         return _Cost(float(count * (each * tiling.lanes + 1)), count * tiling.lanes)
+
+    def pattern(self, operation: Load | Store, tiling: Tiling) -> Pattern:
+        """How lanes access an array."""
+        if isinstance(operation, Load) and not self._vector(self._variations.of(operation.result), tiling):
+            return Pattern.SHARED
+        if self._neighbours(operation, tiling):
+            return Pattern.NEIGHBOURS
+        entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
+        return Pattern.GATHERED if None in entries else Pattern.STRIDED
 
     def _neighbours(self, operation: Load | Store, tiling: Tiling) -> bool:
         """Whether lanes access neighbouring elements."""
@@ -357,25 +408,29 @@ def _has_loop(region: Region) -> bool:
     )
 
 
-def _supported(region: Region, variations: Variations) -> bool:
-    """Whether every operation can be written for packs."""
+def _unsupported(region: Region, variations: Variations) -> Untiled | None:
+    """The first operation that cannot be written for packs, and why."""
     for operation in region.operations:
         if getattr(operation, "site", None) is not None:
-            return False
+            return Untiled(Obstacle.CHECK, operation)
         match operation:
-            case typed.Local() | typed.Reshape() | typed.Allocate() | typed.Require() | typed.Parallel():
-                return False
+            case typed.Local():
+                return Untiled(Obstacle.LOCAL, operation)
+            case typed.Reshape() | typed.Allocate() | typed.Require() | typed.Parallel():
+                return Untiled(Obstacle.NONE_FITS, operation)
             case typed.For(extent=extent):
                 if variations.constant(extent.step) in (None, 0):
-                    return False
+                    return Untiled(Obstacle.LOOP_STEP, operation)
             case _:
                 pass
         values = (*operation.results, *operation.operands)
         if any(isinstance(value.type, ScalarType) and value.type.kind == "complex" for value in values):
-            return False
+            return Untiled(Obstacle.COMPLEX, operation)
         loops = isinstance(operation, typed.If | typed.For | typed.While)
         if loops and any(not isinstance(value.type, ScalarType) for value in operation.results):
-            return False
-        if not all(_supported(inner, variations) for inner in operation.regions):
-            return False
-    return True
+            return Untiled(Obstacle.ARRAYS, operation)
+        for inner in operation.regions:
+            found = _unsupported(inner, variations)
+            if found is not None:
+                return found
+    return None

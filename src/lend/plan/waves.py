@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from lend.ir import typed
 from lend.ir.typed import Kernel, Operation, Parallel, Region, Value
@@ -62,6 +63,11 @@ class Reach:
     behind: tuple[tuple[int | None, ...], ...]
 
     @property
+    def most(self) -> int:
+        """The largest of these distances."""
+        return max((x for line in (*self.ahead, *self.behind) for x in line if x is not None), default=0)
+
+    @property
     def skew(self) -> int:
         """What one more step adds to the offset of a phase, at most."""
         return growth(self.ahead)
@@ -81,6 +87,37 @@ class Wave:
     barriers: frozenset[Operation]
     rows: Reach
     columns: Reach | None
+
+
+class Order(Enum):
+    """What keeps a loop to the order of its text."""
+
+    MANY_PHASES = auto()
+    ARRAYS = auto()  # it makes arrays
+    FAR = auto()  # steps depend on each other across many rows
+    REDUCES = auto()  # each step needs the whole result of a reduction
+    FAILS = auto()  # a parallel loop or another operation can fail
+    READS = auto()  # an element is read outside of parallel loops
+    WRITES = auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """On a loop around `parallels` parallel loops: a wave; or what keeps its steps in order, and where that is."""
+
+    loop: typed.For | typed.While
+    parallels: int
+    wave: Wave | None
+    order: Order | None = None
+    at: Operation | None = None
+
+    def __str__(self) -> str:
+        where = f"line {self.loop.span.line}: the loop around {self.parallels} parallel loops"
+        if self.wave is None:
+            place = "" if self.at is None else f" (line {self.at.span.line})"
+            return f"{where} runs step by step: {'' if self.order is None else self.order.name}{place}"
+        axes = "rows" if self.wave.columns is None else "rows and columns"
+        return f"{where} runs in waves over {axes}: a step needs rows at most {self.wave.rows.most} away"
 
 
 def growth(table: Sequence[Sequence[int | None]]) -> int:
@@ -103,15 +140,20 @@ def offsets(table: Sequence[Sequence[int | None]], sequence: Sequence[int]) -> l
     return found
 
 
-def find_waves(kernel: Kernel) -> tuple[tuple[Wave, ...], tuple[str, ...]]:
-    """The loops that may run in waves, and for every loop around parallel loops a line on it."""
+def find_waves(kernel: Kernel) -> tuple[Decision, ...]:
+    """For every loop around parallel loops, whether it may run in waves; loops inside one that does are left out."""
     finder = _Finder(kernel)
     finder.region(kernel.body, 0)
-    return tuple(finder.waves), tuple(finder.notes)
+    return tuple(finder.decisions)
 
 
 class _Refused(Exception):
     """Why a loop keeps the plain order."""
+
+    def __init__(self, order: Order, at: Operation | None = None) -> None:
+        super().__init__(order)
+        self.order = order
+        self.at = at
 
 
 class _Finder:
@@ -119,8 +161,7 @@ class _Finder:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        self.waves: list[Wave] = []
-        self.notes: list[str] = []
+        self.decisions: list[Decision] = []
         self._model: Model | None = None
         self._constants = integer_constants(kernel.body)
 
@@ -136,20 +177,14 @@ class _Finder:
                 self.region(inner, depth + loop)
 
     def _wave(self, loop: typed.For | typed.While, depth: int) -> bool:
-        """Whether this loop is one; says so in a note."""
-        where = f"line {loop.span.line}: the loop around {len(list(_parallels(loop)))} parallel loops"
+        """Whether this loop is one."""
+        parallels = len(list(_parallels(loop)))
         try:
             wave = self._found(loop, depth)
         except _Refused as refusal:
-            self.notes.append(f"{where} runs step by step: {refusal}")
+            self.decisions.append(Decision(loop, parallels, None, refusal.order, refusal.at))
             return False
-        self.waves.append(wave)
-        axes = "rows" if wave.columns is None else "rows and columns"
-        reach = max((x for line in (*wave.rows.ahead, *wave.rows.behind) for x in line if x is not None), default=0)
-        self.notes.append(
-            f"{where} runs in waves over {axes} where its arrays exceed the cache: "
-            f"a step needs rows at most {reach} away, {wave.rows.skew} per step"
-        )
+        self.decisions.append(Decision(loop, parallels, wave))
         return True
 
     def _found(self, loop: typed.For | typed.While, depth: int) -> Wave:
@@ -163,7 +198,7 @@ class _Finder:
         axes = _Axes(self._model, Distances(self._model, loop, models, depth), models, self._constants)
         rows = axes.choose(None)
         if rows is None:
-            raise _Refused("its steps depend on each other across many rows")
+            raise _Refused(Order.FAR)
         columns = axes.choose(rows)
         found = columns or [None] * len(phases)
         placed = tuple(Phase(p, row, column) for p, row, column in zip(phases, rows, found, strict=True))
@@ -180,9 +215,10 @@ class _Contents:
         for region in loop.regions:
             self._region(region, False)
         if not self.phases:
-            raise _Refused("every parallel loop in it reduces or can fail")
+            first = next(operation for operation, _ in self._others if isinstance(operation, Parallel))
+            raise _Refused(_why(first), first)
         if len(self.phases) > MOST_PHASES:
-            raise _Refused(f"more than {MOST_PHASES} parallel loops are too many")
+            raise _Refused(Order.MANY_PHASES)
 
     def barriers(self, model: Model) -> frozenset[Operation]:
         """The operations before which phases that are due must have run."""
@@ -194,7 +230,7 @@ class _Contents:
             if isinstance(operation, typed.Load) and operation.site is None and written.isdisjoint(roots[base[operation.array]]):
                 continue
             if not guarded:
-                raise _Refused(_why(operation))
+                raise _Refused(_why(operation), operation)
             found.append(operation)
         return frozenset(found)
 
@@ -210,7 +246,7 @@ class _Contents:
                 else:
                     self._others.append((operation, guarded))
             case typed.Allocate() | typed.Local() | typed.Reshape():
-                raise _Refused("it makes arrays")
+                raise _Refused(Order.ARRAYS, operation)
             case typed.Load() | typed.Store() | typed.Require():
                 self._others.append((operation, guarded))
             case typed.If():
@@ -228,20 +264,17 @@ class _Contents:
         return operation.independent and not operation.reductions and not tested
 
 
-def _why(operation: Operation) -> str:
+def _why(operation: Operation) -> Order:
     """What an operation that cannot wait does to a loop."""
-    line = operation.span.line
     match operation:
         case Parallel(reductions=(_, *_)):
-            return f"each step needs the whole result of the reduction in line {line}"
-        case Parallel():
-            return f"the parallel loop in line {line} can fail, or its iterations are not proved to be independent"
+            return Order.REDUCES
         case typed.Load():
-            return f"each step reads an element in line {line}"
+            return Order.READS
         case typed.Store():
-            return f"each step writes an element in line {line}, outside of parallel loops"
+            return Order.WRITES
         case _:
-            return f"what line {line} does can fail"
+            return Order.FAILS
 
 
 class _Axes:

@@ -1,10 +1,12 @@
 """Plans: numbering, captures, cost, chunks."""
 
+from dataclasses import replace
+
 import pytest
 from hand_built import Builder, t
 
 from lend.plan.cost import Work
-from lend.plan.regions import BLOCK, CHUNK_WORK, CHUNKS, DeviceRegion, plan
+from lend.plan.regions import BLOCK, CHUNK_WORK, CHUNKS, plan
 
 
 def nested():
@@ -66,17 +68,10 @@ def test_loops_count_their_trips_as_far_as_the_host_level_knows_them(make_extent
     assert str(work_of_loop(make_extent).work) == work
 
 
-def chunks_of(region, iterations):
-    """The chunk by the rule that `DeviceRegion` states."""
-    chunk = max(region.grain, -(-iterations // CHUNKS))
-    return -(-chunk // region.unit) * region.unit
-
-
 @pytest.mark.parametrize("iterations", [1, 63, 64, 65, 2048, 100_000, 10**7, 10**12])
 @pytest.mark.parametrize("cost", [1, 7, 500, CHUNK_WORK, 10 * CHUNK_WORK])
 def test_chunks_hold_enough_work_and_are_at_most_sixty_four(iterations, cost):
-    region = DeviceRegion(0, plan(nested()).regions[0].parallel, (), Work(cost))
-    chunk = chunks_of(region, iterations)
+    chunk = replace(plan(nested()).regions[0], work=Work(cost)).chunk(iterations, cost)
     assert chunk * cost >= CHUNK_WORK and -(-iterations // chunk) <= CHUNKS
 
 
