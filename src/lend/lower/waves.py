@@ -59,7 +59,8 @@ class WaveWriter:
         self._numbers = {phase.parallel: number for number, phase in enumerate(wave.phases)}
         self._count = str(len(wave.phases))
         self._table = self._write_table()
-        self._builder.module.declare("lend.wave", ir.waves_ir())
+        for name, text in ir.waves_ir():
+            self._builder.module.declare(name, text)
         self._queue = self._builder.alloca(f"[{ir.QUEUE_WORDS} x i64]", "queue", 16)
         self._set(ir.COUNT, "0")
 

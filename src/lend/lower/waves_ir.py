@@ -420,8 +420,8 @@ done:
 """
 
 
-def waves_ir() -> str:
-    """The functions."""
+def waves_ir() -> list[tuple[str, str]]:
+    """Names and texts to add to a module: what is declared may be declared there already."""
     numbers = {
         "COUNT": COUNT, "LIMIT": LIMIT, "STEP": STEP, "WIDTH": WIDTH, "LOW": LOW, "HIGH": HIGH, "BAND": BAND, "LEFT": LEFT,
         "RIGHT": RIGHT, "DEEP": DEEP, "HEADER": HEADER, "ENV": ENV, "FIRST": FIRST, "LAST": LAST, "ROW": ROW, "BEGIN": BEGIN,
@@ -432,4 +432,7 @@ def waves_ir() -> str:
     text = _TEXT
     for name in sorted(numbers, key=len, reverse=True):
         text = text.replace(f"${name}", str(numbers[name]))
-    return text
+    declarations = [line for line in text.splitlines() if line.startswith("declare ")]
+    rest = "\n".join(line for line in text.splitlines() if not line.startswith("declare "))
+    names = [line[line.index("@") + 1 : line.index("(")] for line in declarations]
+    return [*zip(names, declarations, strict=True), ("lend.wave", rest.strip())]
