@@ -86,7 +86,9 @@ def start(contender: str) -> tuple[str, Callable[[Case, tuple[Any, ...]], Bound]
     if contender == "taichi":
         import taichi as ti
 
-        ti.init(arch=ti.cpu, cpu_max_num_threads=threads, fast_math=False, offline_cache=False, log_level=ti.ERROR)
+        ti.init(
+            arch=ti.cpu, cpu_max_num_threads=threads, default_fp=ti.f64, fast_math=False, offline_cache=False, log_level=ti.ERROR
+        )
     if contender == "warp":
         import warp as wp
 
