@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lend.checks.decide import Decision, decide
+from lend.checks.reach import Reach, Reacher
 from lend.model.build import Access, Dimension, Model
 from lend.model.linear import Formula, Linear, at_least, both, either, is_known
 
@@ -21,22 +22,48 @@ class BoundsFinding:
     access: Access
     decision: Decision
     dimension: Dimension | None = None
+    reach: Reach | None = None  # of what is not decided: when it stays inside, as can be seen before its loop
 
 
 def check_bounds(model: Model) -> list[BoundsFinding]:
     """A finding for each access, in the order of the model."""
     findings: dict[Access, BoundsFinding] = {}
+    reachers: dict[int, Reacher] = {}
     for access in model.accesses:
-        findings[access] = _access(model, access, findings)
+        views = [findings[view] for view in access.through if view in findings]
+        finding = findings[access] = _access(model, access, views)
+        if finding.decision.kind == "may" and finding.reach is None and access.region is not None and all(map(settled, views)):
+            reach = reachers.setdefault(access.region, _reacher(model, access.region)).reach(access)
+            if reach is not None:
+                findings[access] = replace(finding, decision=replace(finding.decision, assumptions=()), reach=reach)
     return list(findings.values())
 
 
-def _access(model: Model, access: Access, known: dict[Access, BoundsFinding]) -> BoundsFinding:
-    for view in access.through:
-        if view in known and known[view].decision.kind != "never":
-            return BoundsFinding(access, Decision("may", "the sub-view that it goes through may not lie inside its array"))
+def settled(finding: BoundsFinding) -> bool:
+    """Whether an access needs no check where the conditions of its loop hold."""
+    return finding.decision.kind in ("never", "when") or finding.reach is not None
+
+
+def _reacher(model: Model, region: int) -> Reacher:
+    numbers = ((value, expression.value) for value, expression in model.evaluator.numbers.items())
+    constants = {value: number for value, number in numbers if number is not None}
+    return Reacher(model.regions[region].operation, constants, model.sizes)
+
+
+def _access(model: Model, access: Access, views: list[BoundsFinding]) -> BoundsFinding:
+    if all(view.decision.kind == "never" for view in views):
+        return _inside(model, access, {name for view in views for name in view.decision.assumptions})
+    reason = "the sub-view that it goes through may not lie inside its array"
+    if all(map(settled, views)):
+        own = _inside(model, access, set())
+        if own.decision.kind == "never":  # the views' own conditions are those of the loop
+            return BoundsFinding(access, replace(own.decision, kind="may", reason=reason), reach=Reach(()))
+    return BoundsFinding(access, Decision("may", reason))
+
+
+def _inside(model: Model, access: Access, assumptions: set[str]) -> BoundsFinding:
+    """The decision about an access whose views lie inside their arrays."""
     worst: BoundsFinding | None = None
-    assumptions = {name for view in access.through if view in known for name in known[view].decision.assumptions}
     exact = access.scope.exact and is_known(access.scope.facts)
     for dimension in access.bounds:
         bad = both(access.scope.facts, outside(dimension))

@@ -15,7 +15,7 @@ from lend.checks.check_bounds import BoundsFinding, outside
 from lend.checks.check_init import InitFinding
 from lend.checks.check_races import SECOND, RaceFinding, meeting
 from lend.checks.decide import Decision
-from lend.checks.places import Places, target
+from lend.checks.places import Places, subscripts, target
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.proofs import ObligationName, Proof, VerdictName, Witness
 from lend.diagnostics.spans import Span
@@ -54,6 +54,9 @@ class Explainer:
             self.assumed("bounds", access.operation.span, subject)
             return
         verdict = self.verdict(decision)
+        if finding.reach is not None:
+            self.reached(finding, subject)
+            return
         self.prove("bounds", verdict, access.operation.span, subject, decision, self.witness(access, decision))
         if verdict != "refuted" or finding.dimension is None:
             return
@@ -61,6 +64,16 @@ class Explainer:
             "L0301", access.region, access.root, access.element if access.element is not None else access.operation.span
         ):
             self.outside(finding)
+
+    def reached(self, finding: BoundsFinding, subject: str) -> None:
+        """A subscript whose least and greatest value are computed before its loop."""
+        access, place = finding.access, finding.access.operation.span
+        written = subscripts(place)
+        number = finding.dimension.number if finding.dimension is not None else 0
+        name = access.operation.array.name or self.places.array(access.root)
+        what = f"`{written[number]}`" if written is not None and number < len(written) else "it"
+        condition = f"{what} stays inside `{name}`" if finding.dimension is not None else f"`{name}` lies inside its array"
+        self.proofs.append(Proof("bounds", "launch", place, subject, "", condition))
 
     def outside(self, finding: BoundsFinding) -> None:
         """An access that lies outside its array."""

@@ -14,13 +14,14 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lend.checks.check_races import RaceFinding
 from lend.checks.check_revisits import writes_are_final
 from lend.checks.decide import Decision
 from lend.checks.judge import Judgement
+from lend.checks.reach import Reach
 from lend.diagnostics.sites import Site
 from lend.ir import typed
 from lend.ir.clone import clone_region
@@ -31,6 +32,7 @@ from lend.model.linear import Formula
 from lend.schedule.conditions import ConditionWriter
 from lend.schedule.content import written_first
 from lend.schedule.innermost import innermost, integer_constants
+from lend.schedule.reaches import ReachWriter
 
 
 def schedule(kernel: typed.Kernel, judgement: Judgement, judged_again: bool = False) -> typed.Kernel:
@@ -40,6 +42,15 @@ def schedule(kernel: typed.Kernel, judgement: Judgement, judged_again: bool = Fa
     body = scheduler.region(kernel.body, visible)
     body = replace(body, operations=(*scheduler.requirements(visible), *body.operations))
     return replace(kernel, body=body, sites=tuple(scheduler.sites))
+
+
+@dataclass(frozen=True)
+class _Need:
+    """What an operation without a check takes."""
+
+    decision: Decision
+    region: int | None
+    reach: Reach | None = None
 
 
 class Scheduler:
@@ -53,6 +64,7 @@ class Scheduler:
         self.safe: set[int] = set()  # operations (by identity) whose check goes
         self.conditional: dict[int, list[Decision]] = {}  # region number -> what its fast version needs
         self.fast: dict[int, set[int]] = {}  # region number -> operations whose check goes in the fast version
+        self.reaches: dict[int, list[Reach]] = {}  # and where subscripts that are not decided must stay inside
         self.races: dict[int, list[Decision]] = {}
         self.findings: dict[int, RaceFinding] = {}  # by the identity of their decisions
         self.constants = integer_constants(kernel.body)
@@ -61,20 +73,23 @@ class Scheduler:
         self._sort(judged_again)
 
     def _sort(self, judged_again: bool) -> None:
-        by_operation: dict[int, list[tuple[Decision, int | None]]] = {}
+        by_operation: dict[int, list[_Need]] = {}
         for finding in self.judgement.bounds:
-            by_operation.setdefault(id(finding.access.operation), []).append((finding.decision, finding.access.region))
+            need = _Need(finding.decision, finding.access.region, finding.reach)
+            by_operation.setdefault(id(finding.access.operation), []).append(need)
         for finding in self.judgement.arith:
-            by_operation.setdefault(id(finding.division.operation), []).append((finding.decision, finding.division.region))
-        for operation, decisions in by_operation.items():
-            needs = [d for d, _ in decisions if d.kind != "never" or self.scalars(d)]
+            need = _Need(finding.decision, finding.division.region)
+            by_operation.setdefault(id(finding.division.operation), []).append(need)
+        for operation, found in by_operation.items():
+            needs = [need for need in found if need.decision.kind != "never" or self.scalars(need.decision)]
             if not needs:
                 self.safe.add(operation)
                 continue
-            region = decisions[0][1]
-            if region is not None and all(d.kind in ("never", "when") for d in needs):
+            region = found[0].region
+            if region is not None and all(need.decision.kind in ("never", "when") or need.reach is not None for need in needs):
                 self.fast.setdefault(region, set()).add(operation)
-                self.conditional.setdefault(region, []).extend(needs)
+                self.conditional.setdefault(region, []).extend(need.decision for need in needs)
+                self.reaches.setdefault(region, []).extend(need.reach for need in needs if need.reach is not None)
         for found in self.judgement.init:
             if found.read is not None and found.read.region is not None and self.scalars(found.decision):
                 self.races.setdefault(found.read.region, []).append(found.decision)
@@ -143,6 +158,7 @@ class Scheduler:
             return [*before, slow]
         decisions = self.conditional[number]
         condition = writer.condition([d for d in decisions if d.kind == "when"], self.assumptions(decisions))
+        condition = ReachWriter(writer, seen).all_of(condition, self.reaches.get(number, []))
         mapping: dict[Value, Value] = {}
         fast = replace(
             operation,

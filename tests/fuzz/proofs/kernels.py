@@ -382,7 +382,7 @@ class Kernels:
     def statement(self, place: Place) -> Place:
         c = self.choices
         self.budget -= 1
-        match c.often(((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8), (2, 9), (2, 10))):
+        match c.often(((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8), (2, 9), (2, 10), (2, 11))):
             case 0:
                 self.store(place)
             case 1:
@@ -432,6 +432,8 @@ class Kernels:
                 return self.accumulate(place)
             case 10:
                 return self.scratch(place)
+            case 11:
+                self.pitched(place)
             case _:
                 one = [n for n in place.writable if place.arrays[n] == 1]
                 if one:
@@ -464,6 +466,55 @@ class Kernels:
         if c.chance(80):
             self.use(place, name)
         return place
+
+    def pitched(self, place: Place) -> None:
+        """A read at a subscript that is not linear, of an array or of a slice of it."""
+        self.affine = False
+        c = self.choices
+        one = [n for n in place.writable if place.arrays[n] == 1]
+        if not one:
+            return
+        name = c.pick([n for n in place.arrays if place.arrays[n] == 1 and n != "q"])
+        at = self.polynomial(place, 2)
+        if c.chance(25):
+            view = self.name("u")
+            lower = self.polynomial(place, 1)
+            self.write(f"{view} = {name}[{lower}:{lower} + {c.pick(('1', '2', 'k'))}]")
+            name, at = view, c.pick(("0", "1", self.atom(place)))
+        if c.chance(40):
+            index = self.name("m")
+            self.write(f"for {index} in range({self.bounds(place)}):")
+            with self.indented():
+                inside = replace(place, integers=(*place.integers, index), loop="for")
+                self.write(
+                    f"{c.pick(one)}[{self.own(place, 1)[0]}] = {name}[{at if c.chance(30) else self.polynomial(inside, 2)}]"
+                )
+            return
+        self.write(f"{c.pick(one)}[{self.own(place, 1)[0]}] = {name}[{at}]")
+
+    def polynomial(self, place: Place, depth: int) -> str:
+        """Products of what is known at run time only, and what divides and bounds them."""
+        c = self.choices
+        if depth == 0:
+            return c.pick(("k", "i64(c)", self.atom(place), self.atom(place), str(c.below(4))))
+        a, b = self.polynomial(place, depth - 1), self.polynomial(place, depth - c.pick((1, 1, 2)) if depth > 1 else 0)
+        match c.below(12):
+            case 0 | 1 | 2 | 3:
+                return f"({a} * {b})"
+            case 4 | 5:
+                return f"({a} + {b})"
+            case 6:
+                return f"({a} - {b})"
+            case 7:
+                return f"min({a}, {b})"
+            case 8:
+                return f"max({a}, {b})"
+            case 9:
+                return f"({a} // {c.pick(('k', 'N', '2'))})"
+            case 10:
+                return f"({a} % {c.pick(('k', 'M', '3'))})"
+            case _:
+                return f"i64(i32({a} * {b}))"
 
     def use(self, place: Place, name: str) -> None:
         """A read or a write at a number."""
