@@ -111,3 +111,38 @@ def test_what_is_written_whole_only_for_moderate_scalars_is_required():
     assert y.sum() == 4
     with pytest.raises(lend.ContractError, match="known only while s lies between"):
         always_written(y, -(2**63))  # here i + s - 1 wraps
+
+
+@lend.kernel
+def interleaved(x: Mut[f64, N], n: i64, a: i64, b: i64, c: i64):
+    for i in lend.grid(n):
+        x[a * i + c] = x[b * i]
+
+
+@pytest.mark.parametrize("run", [interleaved, interleaved.py])
+def test_two_pitches_and_an_offset_are_decided_at_the_call(run):
+    x = np.arange(8.0)
+    run(x, 4, 2, 2, 1)
+    assert x.tolist() == [0, 0, 2, 2, 4, 4, 6, 6]
+    with pytest.raises(lend.ContractError, match=r"a = 2 and b = 1 and c = 1"):
+        run(x, 4, 2, 1, 1)
+    assert x.tolist() == [0, 0, 2, 2, 4, 4, 6, 6]
+
+
+def test_a_product_that_races_for_all_values_is_refused_when_defined():
+    with pytest.raises(lend.CompileError, match="L0311"):
+
+        @lend.kernel
+        def kernel(x: Mut[f64, N], n: i64, a: i64):
+            for i in lend.grid(n):
+                x[a * (i // 2)] = 1.0
+
+
+def test_values_that_a_contract_excludes_are_not_tried():
+    with pytest.raises(lend.CompileError, match="L0311"):
+
+        @lend.kernel
+        def kernel(x: Mut[f64, N], n: i64, a: i64):
+            assert a < 5
+            for i in lend.grid(n):
+                x[a * (i // 2)] = 1.0

@@ -7,6 +7,8 @@ Invariants: a kernel with open proofs never runs before they are closed for its 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
@@ -19,8 +21,15 @@ if TYPE_CHECKING:
     from lend.ir.typed import Value
     from lend.runtime.arguments import Binding
 
-SAMPLES = (12, 5)
-"""Values with which a kernel is tried: if it is refused with all of them, it is refused at once."""
+SIZE = 12
+"""The size of all arrays when a kernel is tried."""
+
+REMEMBERED = 256
+"""Calls with different values whose verdicts are kept."""
+
+FEW = 3
+"""Up to so many scalars that are multiplied are tried in all combinations of 3 and 2, with 5 for the others: pitches that are the
+same and pitches that are not, and an offset that is no multiple of any."""
 
 _OPEN = ("L0311", "L0320", "L0321")
 
@@ -40,9 +49,12 @@ class LaunchProofs:
         from lend.checks.judge import judge
 
         values = tuple(int(binding.dims[k] if is_dim else binding.leaves[k]) for is_dim, k in self._places)
-        if values not in self._known:
-            self._known[values] = judge(self.kernel, dict(zip(self.values, values, strict=True)))
-        return self._known[values]
+        found = self._known.get(values)
+        if found is None:
+            if len(self._known) >= REMEMBERED:
+                self._known.pop(next(iter(self._known)), None)
+            found = self._known[values] = judge(self.kernel, dict(zip(self.values, values, strict=True)))
+        return found
 
     def require(self, binding: Binding) -> None:
         """Raise ContractError if the kernel must not run with these arguments."""
@@ -76,12 +88,31 @@ def open_values(kernel: typed.Kernel, judgement: Judgement) -> tuple[Value, ...]
         return ()
     values = entry_integers(kernel)
     launch = judgement.model.space.names.launch
-    if not any(launch.get(name) in values for name in judgement.model.evaluator.nonlinear):
+    nonlinear = {launch.get(name) for name in judgement.model.evaluator.nonlinear}
+    factors = [value for value in values if value in nonlinear]
+    if not factors:
         return ()
-    for sample in SAMPLES:
-        if not barring(judge(kernel, dict.fromkeys(values, sample))):
+    tried = False
+    for sample in samples(kernel, factors):
+        judged = judge(kernel, sample)
+        if judged.model.space.empty([judged.model.context], []):
+            continue  # the contracts do not allow it
+        tried = True
+        if not barring(judged):
             return values
-    return ()
+    return () if tried else values
+
+
+def samples(kernel: typed.Kernel, factors: Sequence[Value]) -> Iterator[dict[Value, int]]:
+    """Values with which a kernel is tried: if it is refused with all that its contracts allow, it is refused at once."""
+    values = entry_integers(kernel)
+    yield from (dict.fromkeys(values, number) for number in (SIZE, 5))
+    others = dict.fromkeys(kernel.dims, SIZE) | dict.fromkeys(values[len(kernel.dims) :], 5)
+    yield others | {value: 2 + number for number, value in enumerate(factors)}
+    yield others | {value: 2 + number for number, value in enumerate(reversed(factors))}
+    if len(factors) <= FEW:
+        for numbers in itertools.product((3, 2), repeat=len(factors)):
+            yield others | dict(zip(factors, numbers, strict=True))
 
 
 def barring(judgement: Judgement) -> list[Diagnostic]:
