@@ -75,6 +75,14 @@ class KeptDefinition:
 
 
 @dataclass(frozen=True, eq=False)
+class Place:
+    """Where a specialisation is kept: its key, captured values included, and the ways to these."""
+
+    key: bytes
+    reads: Reads
+
+
+@dataclass(frozen=True, eq=False)
 class KeptCode:
     """A specialisation that was compiled before."""
 
@@ -86,6 +94,7 @@ class KeptCode:
     sites: tuple[Any, ...]
     loops: Loops
     verdicts: Verdicts | None
+    place: Place | None = None
 
 
 # -------------------------------------------------------------------------------------------------------------- definitions
@@ -170,6 +179,7 @@ def find_code(kept: Store, key: bytes, definition: Definition, types: Sequence[A
         tuple(map(coder.to_site, fields["sites"])),
         None if loops is None else tuple(tuple((place, constant) for place, constant in loop) for loop in loops),
         Verdicts(coder, proofs),
+        Place(_variant_key(key, definition.signature, reads), reads),
     )
 
 
@@ -181,10 +191,10 @@ def save_code(
     reads: Sequence[Dependency],
     code: KeptCode,
     proofs: Proofs,
-) -> None:
-    """Keep a specialisation."""
+) -> Place | None:
+    """Keep a specialisation; gives where, if it can be kept."""
     try:
-        noted = note(definition.captured, types, reads)
+        noted = note(definition.captured, types, [*reads, *_in_contracts(definition)])
         coder = Coder(noted, types)
         fields = {
             "leaves": [coder.type(leaf) for leaf in code.leaves],
@@ -194,9 +204,9 @@ def save_code(
             "loops": code.loops,
         }
         parts = (_json(fields), _json(coder.proofs(proofs)), code.object_code)
-        _save(kept, key, definition.signature, noted, parts)
+        return Place(_save(kept, key, definition.signature, noted, parts), noted)
     except Unkeepable:
-        return
+        return None
 
 
 # ------------------------------------------------------------------------------------------------------------------ entries
@@ -234,27 +244,32 @@ def _find(
         except Unkeepable:
             continue
         if content is not None:
-            return reads, _unpack(content)
+            return reads, unpack(content)
     return None
 
 
-def _save(kept: Store, key: bytes, signature: Signature, reads: Reads, parts: tuple[bytes, ...]) -> None:
-    kept.save(_variant_key(key, signature, reads), _pack(parts))
+def _save(kept: Store, key: bytes, signature: Signature, reads: Reads, parts: tuple[bytes, ...]) -> bytes:
+    """Keep an entry; gives its own key."""
+    variant_key = _variant_key(key, signature, reads)
+    kept.save(variant_key, pack(parts))
     variant = [reads.functions, reads.ways]
     known = kept.find(key)
     others = [] if known is None else [other for other in json.loads(known) if other != variant]
     kept.save(key, _json([variant, *others[: VARIANTS - 1]]))
+    return variant_key
 
 
 def _variant_key(key: bytes, signature: Signature, reads: Reads) -> bytes:
     return _key(key, reads.functions, reads.ways, reads.description(_numbered(signature)))
 
 
-def _pack(parts: tuple[bytes, ...]) -> bytes:
+def pack(parts: tuple[bytes, ...]) -> bytes:
+    """Several texts in one."""
     return b"".join([len(parts).to_bytes(4, "little"), *(len(part).to_bytes(4, "little") for part in parts), *parts])
 
 
-def _unpack(content: bytes) -> tuple[bytes, ...]:
+def unpack(content: bytes) -> tuple[bytes, ...]:
+    """What was packed."""
     count = int.from_bytes(content[:4], "little")
     at = 4 + 4 * count
     parts: list[bytes] = []

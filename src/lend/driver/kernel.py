@@ -40,6 +40,7 @@ from lend.runtime.settings import DEVICES, Settings, config, snapshot
 # A kernel that another process has compiled runs without the compiler; what needs it loads it.
 if TYPE_CHECKING:
     from lend.checks.require import Require
+    from lend.diagnostics.explanation import Explanation
     from lend.driver.lowered import Lowered
     from lend.driver.pipeline import Compilation
     from lend.ir import syntax
@@ -162,6 +163,22 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             return compilation.launch_proofs.judgement(binding).proofs
         return verdicts(compilation)
 
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """How the loops of this call run, and why: vectors, memory, threads, what would make them faster. Nothing runs.
+
+        Without arguments: what holds for all sizes of the signature's types, arrays row-major; TypeError where a type or a
+        compile-time value is open. CompileError if the kernel is refused.
+        """
+        binding = self._binder.bind(args, kwargs) if args or kwargs or not self._definition.signature.parameters else None
+        known: Any = None if binding is None else (binding.types, dict(binding.typevars))
+        if known is None:
+            known = self._definition.known_types()
+        if known is None:
+            raise TypeError(f"{self.__name__}.explain needs arguments: a compile-time value or the length of a tuple is open")
+        from lend.driver.explained import explain
+
+        return explain(self._definition.compilation(*known), binding)
+
     def judged(self) -> Iterator[tuple[dict[str, str], Proofs]]:
         """The verdicts for the signature's types, if they are known, and for each call so far, with what is special about it.
 
@@ -200,7 +217,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         return f"<lend.kernel {self.__qualname__}>"
 
     def __get__(self, instance: object, owner: type | None = None) -> Kernel[P, R]:
-        """In a class, too, a kernel is what it is. Having this makes it a routine to Python, so that `help` shows its signature."""
+        """In a class, too, a kernel is what it is. This makes it a routine to Python, so that `help` shows its signature."""
         return self
 
     def __reduce__(self) -> str:

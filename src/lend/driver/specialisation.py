@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lend.diagnostics.proofs import Proofs
 from lend.driver import assembled, kept
 from lend.driver.definition import Definition
-from lend.driver.kept import KeptCode, Loops, Verdicts
+from lend.driver.kept import KeptCode, Loops, Place, Verdicts
 from lend.frontend.capture import Dependency
 from lend.language.signature import ArgumentType, ResultShape
 from lend.language.types import ArrayType, ScalarType
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Specialisation:
     """A kernel compiled for the types of a call.
 
-    launch_proofs: what is decided at each call. loops: bounds of its iterations (`plan/iterations.py`).
+    launch_proofs: what is decided at each call. loops: bounds of its iterations (`plan/iterations.py`). place: where it is kept
+    on disk, if it is.
     """
 
     def __init__(
@@ -43,11 +44,13 @@ class Specialisation:
         compilation: Callable[[], Compilation],
         launch_proofs: LaunchProofs | None = None,
         verdicts: Verdicts | None = None,
+        place: Place | None = None,
     ) -> None:
         self.executable = executable
         self.dependencies = dependencies
         self.loops = loops
         self.launch_proofs = launch_proofs
+        self.place = place
         self._compilation = compilation
         self._verdicts = verdicts
 
@@ -80,7 +83,7 @@ def specialise(
     compilation = compiled(definition.compilation(types, typevars), settings)
     made, code, reads = _from_compilation(compilation, definition, index_arrays)
     if disk is not None and key is not None and compilation.launch_proofs is None:
-        kept.save_code(disk, key, definition, types, reads, code, made.proofs)
+        made.place = kept.save_code(disk, key, definition, types, reads, code, made.proofs)
     return made
 
 
@@ -125,7 +128,7 @@ def _from_kept(
         return None
     executable = _executable(code, definition, module, index_arrays)
     start = lambda: definition.compilation(types, typevars)  # noqa: E731
-    return Specialisation(executable, code.dependencies, code.loops, start, None, code.verdicts)
+    return Specialisation(executable, code.dependencies, code.loops, start, None, code.verdicts, code.place)
 
 
 def _executable(code: KeptCode, definition: Definition, module: Any, index_arrays: Callable[[Any], None] | None) -> Executable:

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import lend
-from lend.driver import definition, environment, specialisation
+from lend.driver import definition, environment, native_entries, specialisation
 from lend.runtime import store
 
 HEAD = """
@@ -48,10 +48,11 @@ def scaled(x: Ref[f64, N], y: Out[f64, N]):
 
 @dataclass
 class Made:
-    """How many kernels were defined and compiled from source."""
+    """How many kernels were defined and compiled from source; and how many entry points were written."""
 
     defined: int = 0
     compiled: int = 0
+    entries: int = 0
 
     def take(self) -> tuple[int, int]:
         """The counts since the last time."""
@@ -83,6 +84,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Made:
 
     monkeypatch.setattr(definition, "_define", counted_define)
     monkeypatch.setattr(specialisation, "compiled", counted_compile)
+    write = native_entries._made  # pyright: ignore[reportPrivateUsage]
+
+    def counted_write(*arguments: Any) -> Any:
+        counts.entries += 1
+        return write(*arguments)
+
+    monkeypatch.setattr(native_entries, "_made", counted_write)
     return counts
 
 
@@ -388,6 +396,8 @@ def test_a_captured_value_that_changes_later_is_noticed_too(load: Load, made: Ma
     assert [scaled(module) for _ in range(3)] == [2.0] * 3
     module.SCALE = 3.0
     assert [scaled(module) for _ in range(3)] == [3.0] * 3
+    module.SCALE = 2.0
+    assert [scaled(module) for _ in range(3)] == [2.0] * 3
     assert made.take() == (0, 0)
     module.SCALE = 4.0
     assert scaled(module) == 4.0
@@ -408,6 +418,79 @@ def test_a_global_that_makes_a_kernel_wrong_is_noticed_when_it_is_defined(load: 
     load(text)
     with pytest.raises(lend.CompileError):
         load(text.replace("SHIFT = 0", "SHIFT = 1"))
+
+
+def test_contracts_are_those_of_this_process(load: Load, made: Made) -> None:
+    """What the prover does not understand of a contract is no fact for it, but entry points hold its values."""
+    text = (
+        HEAD
+        + """
+import types
+LIMIT = 100
+bounds = types.SimpleNamespace(most=1000)
+
+@lend.kernel
+def limited(x: Mut[f64, N], k: i64):
+    assert math.gcd(k, 6) == 1 and k < LIMIT and k < bounds.most
+    for i in lend.grid(N):
+        x[i] = f64(k)
+"""
+    )
+
+    def accepts(text: str) -> list[int]:
+        kernel, found = load(text).limited, []
+        for k in (5, 5, 5, 7, 49, 95, 101, 4):
+            try:
+                kernel(np.zeros(3), k)
+                found.append(k)
+            except lend.ContractError:
+                pass
+        return found
+
+    assert accepts(text) == [5, 5, 5, 7, 49, 95]
+    assert accepts(text) == [5, 5, 5, 7, 49, 95]
+    assert accepts(text.replace("LIMIT = 100", "LIMIT = 50")) == [5, 5, 5, 7, 49]
+    assert accepts(text.replace("most=1000", "most=6")) == [5, 5, 5]
+    assert accepts(text.replace("LIMIT = 100", "LIMIT = 500")) == [5, 5, 5, 7, 49, 95, 101]
+
+
+def test_arguments_in_entry_points_are_those_of_this_process(load: Load, made: Made) -> None:
+    """Names, defaults, compile-time functions: in the table of an entry point that was found."""
+    text = (
+        HEAD
+        + """
+@lend.function
+def plus(a, b):
+    return a + b
+
+@lend.function
+def minus(a, b):
+    return a - b
+
+@lend.kernel
+def apply(x: Ref[f64, N], y: Out[f64, N], op: comptime[Callable], scale: f64 = 10.0, *, flip: comptime[bool] = False):
+    for i in lend.grid(N):
+        y[i] = op(x[i], scale) if not flip else op(scale, x[i])
+"""
+    )
+
+    def run(module: ModuleType) -> list[float]:
+        found = []
+        for op in (module.plus, module.minus):
+            for more in ({}, {"scale": 3}, {"flip": True}, {"flip": True, "scale": 2.5}):
+                y = np.empty(2)
+                for _ in range(3):
+                    module.apply(np.array([1.0, 2.0]), op=op, y=y, **more)
+                    found.append(float(y[1]))
+        return found
+
+    first = run(load(text))
+    made.entries = 0
+    assert run(load(text)) == first
+    assert made.entries == 0
+    changed = run(load(text.replace("= 10.0", "= 20.0")))
+    lend.config.cache = False
+    assert run(load(text.replace("= 10.0", "= 20.0"))) == changed != first
 
 
 # ----------------------------------------------------------------------------------------------- the same as compiled now
@@ -517,8 +600,11 @@ def test_kernels_found_do_what_compiled_ones_do(load: Load, made: Made, above: s
     """Results, messages with their lines, attributes of errors, proofs; where lines were added above the kernels too."""
     outcomes(load(TOOLS))
     assert made.take()[1] > 8
+    assert made.entries > 4
+    made.entries = 0
     found = outcomes(load(above + TOOLS))
     assert made.take() == (0, 0)
+    assert made.entries == 0
     lend.config.cache = False
     assert outcomes(load(above + TOOLS)) == found
 

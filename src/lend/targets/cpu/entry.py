@@ -44,16 +44,11 @@ from lend.targets.cpu.entry_arguments import (
     guard_comptime,
     guard_computed,
 )
-from lend.targets.cpu.entry_builder import MISS, Address, EntryBuilder, ObjectTable, Support
+from lend.targets.cpu.entry_builder import MISS, EntryBuilder, ObjectTable
 from lend.targets.cpu.entry_contracts import ContractWriter
 from lend.targets.cpu.entry_indices import guard_indices
+from lend.targets.cpu.entry_names import ENTRY, NEXT, Address, Support
 from lend.targets.cpu.python_abi import PythonAbi
-
-ENTRY = "lend_entry"
-"""`ptr lend_entry(ptr callable, ptr args, i64 nargsf, ptr kwnames)`: Python's `vectorcallfunc`."""
-
-NEXT = "lend_entry_next"
-"""The `vectorcallfunc` that gets the calls which this entry leaves."""
 
 SHORT = 1024
 """So many iterations of a kernel without other loops are over before giving up Python's lock would have paid."""

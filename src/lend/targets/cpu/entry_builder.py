@@ -9,14 +9,12 @@ process stand in the table `OBJECTS` alone, which whoever loads the code fills.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from lend.lower.arithmetic import ScalarEmitter
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
+from lend.targets.cpu.entry_names import OBJECTS, SUPPORT, Address, Support
 from lend.targets.cpu.python_abi import TYPE, PythonAbi
-
-OBJECTS = "lend_entry_objects"
-"""`[n x ptr]`: the objects and addresses that the code compares with, calls or gives back."""
 
 MISS = "miss"
 """The block where a guard goes that fails."""
@@ -48,47 +46,6 @@ _SIGNATURES: dict[str, tuple[str, str]] = {
     "PyEval_SaveThread": ("ptr", ""),
     "PyEval_RestoreThread": ("void", "ptr"),
 }
-
-
-class Address(NamedTuple):
-    """An address of something that is no Python object, or 0, for the table of objects."""
-
-    value: int
-
-
-class Support(NamedTuple):
-    """The addresses of what all entry points share (`entry_support.py`).
-
-    miss: a `vectorcallfunc`. match(args, given, kwnames, slots, names, defaults, count, positional): arguments in the
-    parameters' order. captured(dict, names, values, count): the names still have these values. attribute(object, name,
-    value): the same of one attribute. dtype(descr, numbers): the type number is in the set (one bit each), the byte order
-    native. owned(base): the memory belongs to no file mapping. tested(test, elements, count, limit): the test's verdict.
-    unlocked(kernel, words, results, fault): the kernel's status. fault(callback, record): raises.
-    """
-
-    miss: int
-    match: int
-    captured: int
-    attribute: int
-    dtype: int
-    owned: int
-    tested: int
-    unlocked: int
-    fault: int
-
-
-SUPPORT = {
-    "miss": ("ptr", "ptr, ptr, i64, ptr"),
-    "match": ("i1", "ptr, i64, ptr, ptr, ptr, ptr, i64, i64"),
-    "captured": ("i1", "ptr, ptr, ptr, i64"),
-    "attribute": ("i1", "ptr, ptr, ptr"),
-    "dtype": ("i1", "ptr, i64"),
-    "owned": ("i1", "ptr"),
-    "tested": ("i32", "ptr, ptr, i64, i64"),
-    "unlocked": ("i32", "ptr, ptr, ptr, ptr"),
-    "fault": ("ptr", "ptr, ptr"),
-}
-"""Result and parameters of each function."""
 
 
 class ObjectTable:

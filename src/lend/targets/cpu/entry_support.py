@@ -16,13 +16,9 @@ import numpy as np
 
 from lend.language.abi import FAULT_WORDS
 from lend.lower.builder import ModuleBuilder
-from lend.targets.cpu.entry_builder import MISS, SUPPORT, EntryBuilder, ObjectTable
+from lend.targets.cpu.entry_builder import MISS, EntryBuilder, ObjectTable
+from lend.targets.cpu.entry_names import SUPPORT, support_name
 from lend.targets.cpu.python_abi import PythonAbi
-
-
-def support_name(function: str) -> str:
-    """The symbol of a function of the module."""
-    return f"lend_entry_{function}"
 
 
 def support_code(python: Any, plain_owners: tuple[type, ...], abi: PythonAbi) -> tuple[str, list[Any]]:
