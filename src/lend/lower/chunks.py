@@ -12,16 +12,26 @@ from lend.lower.indexing import add, literal, range_count, saturating_product
 from lend.lower.scalars import index_word
 from lend.lower.writer import FunctionWriter
 from lend.plan.cost import LARGEST, ArraySize, Bound, Trips, Work
-from lend.plan.regions import CHUNK_WORK, CHUNKS, DeviceRegion
+from lend.plan.regions import CHUNK_WORK, CHUNKS, FINE, DeviceRegion
 
 
 def write_chunk(host: FunctionWriter, region: DeviceRegion, iterations: str) -> str:
     """The chunk of a launch of `iterations`, of which there is at least one."""
     builder = host.builder
     least = str(region.grain) if region.grain is not None else _grain(host, region.work)
+    builder.module.declare("llvm.ctlz.i64", "declare i64 @llvm.ctlz.i64(i64, i1 immarg)")
+    builder.module.declare("llvm.umin.i64", "declare i64 @llvm.umin.i64(i64, i64)")
+    quotient = builder.emit(f"udiv i64 {iterations}, {least}")
+    few = builder.emit(f"call i64 @llvm.umin.i64(i64 {builder.emit(f'or i64 {quotient}, 1')}, i64 {CHUNKS})")
+    zeros = builder.emit(f"call i64 @llvm.ctlz.i64(i64 {few}, i1 true)")
+    shift = builder.emit(f"xor i64 {zeros}, 63")  # of the power of two: as many chunks, but for rounding
+    less = builder.emit(f"sub i64 {iterations}, 1")
+    equal = builder.emit(f"add i64 {builder.emit(f'lshr i64 {less}, {shift}')}, 1")
     even = divide_up(builder, iterations, CHUNKS)
     small = builder.emit(f"icmp ult i64 {even}, {least}")
-    chunk = builder.emit(f"select i1 {small}, i64 {least}, i64 {even}", "chunk")
+    coarse = builder.emit(f"select i1 {small}, i64 {least}, i64 {even}")
+    fine = builder.emit(f"icmp uge i64 {least}, {FINE}")
+    chunk = builder.emit(f"select i1 {fine}, i64 {equal}, i64 {coarse}", "chunk")
     if region.unit > 1:
         over = builder.emit(f"add i64 {chunk}, {region.unit - 1}")
         chunk = builder.emit(f"and i64 {over}, {-region.unit}", "chunk")

@@ -26,6 +26,8 @@ CHUNK_WORK = 32768
 """Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
 CHUNKS = 64
 """Chunks of one launch, at most."""
+FINE = 64
+"""From chunks of so many iterations on, launches are cut into equal shares."""
 CACHE_LINE_GRAIN = 64
 """Chunks of at least this many iterations are multiples of it, so that they end at cache lines."""
 
@@ -34,8 +36,9 @@ CACHE_LINE_GRAIN = 64
 class DeviceRegion:
     """One parallel loop: its number, what it uses of the host level, the work of an iteration; `untiled`, `unstreamed`: why not.
 
-    The chunk of a launch is `max(grain, ceil(iterations / CHUNKS))` rounded up to a multiple of `unit`, where `grain` is
-    `ceil(CHUNK_WORK / cost)` and the cost is that of `work` at the launch's own sizes.
+    The chunk of a launch is rounded up to a multiple of `unit` from `max(grain, ceil(iterations / CHUNKS))`, where `grain` is
+    `ceil(CHUNK_WORK / cost)` and the cost is that of `work` at the launch's own sizes. From a grain of FINE on it is
+    `ceil(iterations / n)` with the largest power of two n that leaves chunks of at least `grain`: for equal shares.
     """
 
     number: int

@@ -38,7 +38,7 @@ WAITING = 384
 CREDIT = 448  # nanoseconds that launches in a row might have saved with more threads, and when the last of them ended
 JOB = 136  # region, environment, iterations, chunk, runs (8 bytes each), limit (4 bytes): in the cache line of the state
 CONTROL = 180  # the caller's floating-point control word, on x86-64
-RUNS = 512  # per thread: next chunk, end of the run; 128 bytes apart
+RUNS = 512  # per thread: next chunk, end of the run, its first chunk; 128 bytes apart
 RUN_BYTES = 128
 POOL_BYTES = RUNS + RUN_BYTES * MAX_THREADS
 
@@ -185,7 +185,8 @@ stop:
   ret i1 false
 }
 
-; Work on the open job: the runs in turn, one's own first.
+; Work on the open job: the runs in turn, one's own first. Who takes the first chunk of a run owns it as well, and goes on until it
+; is empty; so others can leave its last chunk alone: an owner is about to take it, and its data are in his cache.
 define internal void @lend.work(ptr %pool, i64 %me) {
 entry:
   %region.at = getelementptr i8, ptr %pool, i64 $JOB
@@ -210,16 +211,28 @@ visit:
   %next.at = getelementptr i8, ptr %pool, i64 %start
   %end.at = getelementptr i8, ptr %next.at, i64 8
   %end = load i64, ptr %end.at
+  %from.at = getelementptr i8, ptr %next.at, i64 16
+  %from = load i64, ptr %from.at
+  %mine.run = icmp eq i64 %run, %first
   br label %look
 look:
+  %owner = phi i1 [ %mine.run, %visit ], [ %owner.next, %call ]
+  %spared = select i1 %owner, i64 0, i64 1
+  %limit = sub i64 %end, %spared
   %peek = load atomic i64, ptr %next.at monotonic, align 8
-  %left = icmp slt i64 %peek, %end
-  br i1 %left, label %take, label %leave
+  %left = icmp slt i64 %peek, %limit
+  %untouched = icmp eq i64 %peek, %from
+  %open = icmp slt i64 %peek, %end
+  %absent = and i1 %untouched, %open
+  %worthwhile = or i1 %left, %absent
+  br i1 %worthwhile, label %take, label %leave
 take:
   %mine = atomicrmw add ptr %next.at, i64 1 monotonic
   %got = icmp slt i64 %mine, %end
   br i1 %got, label %call, label %leave
 call:
+  %begins = icmp eq i64 %mine, %from
+  %owner.next = or i1 %owner, %begins
   %begin = mul i64 %mine, %chunk
   %rest = sub i64 %iterations, %begin
   %length = call i64 @llvm.umin.i64(i64 %rest, i64 %chunk)
@@ -562,6 +575,8 @@ deal:
   store atomic i64 %from, ptr %next.at monotonic, align 8
   %end.at = getelementptr i8, ptr %next.at, i64 8
   store i64 %to, ptr %end.at
+  %from.at = getelementptr i8, ptr %next.at, i64 16
+  store i64 %from, ptr %from.at
   %run.next = add i64 %run, 1
   %dealt = icmp eq i64 %run.next, %runs
   br i1 %dealt, label %open, label %deal
