@@ -252,6 +252,8 @@ class _Printer:
                 return f"allocate {self.uses(operation.sizes)}{self.site(operation.extent_site, operation.memory_site)}"
             case typed.Local():
                 return f"local {', '.join(map(str, operation.sizes))}"
+            case typed.Distinct():
+                return f"distinct {self.uses(operation.operands)}"
             case typed.Require():
                 said = ""
                 if operation.facts is not None:

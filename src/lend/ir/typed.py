@@ -317,6 +317,20 @@ class Local(_OneResult):
 
 
 @dataclass(frozen=True, eq=False)
+class Distinct(_OneResult):
+    """Host level: whether the elements of a row of integers (layout C) lie in 0..bound-1 and differ; `bool_`."""
+
+    span: Span
+    result: Value
+    array: Value
+    bound: Value
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, self.bound)
+
+
+@dataclass(frozen=True, eq=False)
 class Require(_NoResult):
     """Host level: if `condition` is false, the fault `site` ends the kernel. `index` and `size` go into the record.
 
@@ -488,6 +502,7 @@ Operation = (
     | Reshape
     | Allocate
     | Local
+    | Distinct
     | Require
     | If
     | For

@@ -241,6 +241,13 @@ class _Verifier:
                 self.access(operation)
             case typed.Reshape() | typed.Allocate() | typed.Local():
                 self.memory(operation)
+            case typed.Distinct():
+                self.host_level()
+                array = operation.array.array
+                row = array.dimensions == 1 and array.layout is Layout.C and getattr(array.element, "is_integer", False)
+                self.require(row, "a test of an array that is no row of integers")
+                self.require(operation.result.type is BOOL_, "a test whose result is no bool_")
+                self.index(operation.bound)
             case typed.Require():
                 self.host_level()
                 self.condition(operation.condition)

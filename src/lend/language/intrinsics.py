@@ -82,6 +82,11 @@ def as_unique(indices: Ref[int, *tuple[Any, ...]], bound: Bound) -> Ref[int, *tu
     _only_in_kernels("as_unique")
 
 
+def indices_differ(indices: Ref[int, *tuple[Any, ...]], bound: Bound) -> bool:
+    """Whether the elements of a row of integers lie in 0..bound-1 and differ, at host level; for lend's own code."""
+    _only_in_kernels("indices_differ")
+
+
 def unchecked(reason: str) -> AbstractContextManager[None]:
     """`with lend.unchecked("reason"):` the subscripts written inside carry no check; every report lists the block."""
     _only_in_kernels("unchecked")

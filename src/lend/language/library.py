@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from lend.language.abi import MAX_SIZE
-from lend.language.borrows import Ref, T, comptime, i64, u64
+from lend.language.borrows import Ref, T, comptime, i64
 from lend.language.dims import N
-from lend.language.intrinsics import cdiv, grid, zeros
+from lend.language.intrinsics import grid, indices_differ, zeros
 
 LN2 = math.log(2.0)  # a number here: in a kernel the call would give f64, whatever it meets
 LOG2_E = 1.0 / LN2
-PARTS = 8
-BLOCK = 512
 
 
 def degrees(x: Any) -> Any:
@@ -113,48 +111,33 @@ def isqrt(n: Any) -> Any:
 def distinct(x: Ref[T, N], bound: i64, element: comptime[type[int]]) -> Any:
     """A copy of x; the first place of an element outside 0..bound-1, and that element; the first two places of equal elements.
 
-    A place that is N: there is none. Parts of x, as many as `PARTS`, have a row of bits each, one for each possible value.
+    A place that is N: there is none.
     """
     own = zeros(element, N)
     for i in grid(N):
         own[i] = x[i]
     bound = max(0, min(bound, MAX_SIZE))
-    seen = zeros(u64, PARTS, bound // 64 + 1)
-    outside = zeros(i64, PARTS)
-    for part in grid(PARTS):
-        wrong = N
-        for block in range(part, cdiv(N, BLOCK), PARTS):
-            for k in range(block * BLOCK, min(block * BLOCK + BLOCK, N)):
-                value = i64(x[k])
-                if 0 <= value < bound:
-                    seen[part, value // 64] |= u64(1) << u64(value % 64)
-                else:
-                    wrong = min(wrong, k)
-        outside[part] = wrong
-    wrong = N
-    for part in range(PARTS):
-        wrong = min(wrong, outside[part])
-    bits = 0
-    for word in grid(seen.shape[1]):
-        union = u64(0)
-        for part in range(PARTS):
-            union |= seen[part, word]
-        bits += i64(int.bit_count(union))
-    first, second = N, N
-    if wrong == N and bits < N:  # two are equal: which?
-        places = zeros(i64, bound)
+    wrong, first, second = N, N, N
+    if not indices_differ(own, bound):
         for k in range(N):
-            value = i64(x[k])
-            if 0 <= value < bound:
-                if places[value] != 0:
-                    first = places[value] - 1
-                    second = k
-                    break
-                places[value] = k + 1
+            value = i64(own[k])
+            if value < 0 or value >= bound:
+                wrong = k
+                break
+        if wrong == N:  # two are equal: which?
+            places = zeros(i64, bound)
+            for k in range(N):
+                value = i64(own[k])
+                if 0 <= value < bound:
+                    if places[value] != 0:
+                        first = places[value] - 1
+                        second = k
+                        break
+                    places[value] = k + 1
     found = zeros(i64, 4)  # not for proofs: what is read from an array has no history
     found[0], found[2], found[3] = wrong, first, second
     if 0 <= wrong < N:
-        found[1] = i64(x[wrong])
+        found[1] = i64(own[wrong])
     return own, found[0], found[1], found[2], found[3]
 
 

@@ -20,6 +20,7 @@ from lend.lower import temporaries
 from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
 from lend.lower.chunks import divide_up, write_chunk
+from lend.lower.computed_indices import write_distinct
 from lend.lower.control import checked_count, write_for, write_while
 from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
@@ -300,6 +301,7 @@ HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Allocate: _write_allocate,
     typed.Local: _write_local,
     typed.Reshape: temporaries.write_reshape,
+    typed.Distinct: write_distinct,
     typed.Require: _write_require,
     typed.Parallel: HostWriter.launch,
     typed.For: HostWriter.loop,

@@ -35,6 +35,7 @@ Simple = (
     | typed.Reshape
     | typed.Allocate
     | typed.Local
+    | typed.Distinct
     | typed.Require
 )
 
@@ -86,8 +87,10 @@ class Expressions:
         self.sites: list[Site] = list(kernel.sites)
         self.helpers: dict[str, Any] = {"lend.range": range, "lend.abs": abs}
         self.run_helpers: dict[str, Callable[[Run], Any]] = {}
-        for name in ("load", "load_1d", "load_bf16", "store", "store_bf16", "view", "reshape", "allocate", "local", "require"):
+        for name in ("load", "load_1d", "load_bf16", "store", "store_bf16", "view", "reshape", "allocate", "local"):
             self.method(name)
+        self.method("distinct")
+        self.method("require")
         self.method("grid")
         self.method("range", "checked_range")
 
@@ -128,6 +131,8 @@ class Expressions:
                 return call("allocate", [dtype, *sites, *operands])
             case typed.Local():
                 return call("local", [self.dtype(operation.result.array.element), *map(literal, operation.sizes)])
+            case typed.Distinct():
+                return call("distinct", operands)
             case typed.Require():
                 return call("require", [operands[0], literal(operation.site), *operands[1:]])
 

@@ -138,6 +138,13 @@ class Run:
 
     # ------------------------------------------------------------------------------------------ other tests
 
+    @staticmethod
+    def distinct(array: AnyArray, bound: int) -> bool:
+        """Whether elements lie in 0..bound-1 and differ."""
+        if array.size == 0:
+            return True
+        return int(array.min()) >= 0 and int(array.max()) < bound and np.unique(array).size == array.size
+
     def require(self, condition: bool, site: int, index: int = 0, size: int = 0) -> None:
         """Raise unless the condition holds."""
         if not condition:

@@ -416,7 +416,7 @@ def _unsupported(region: Region, variations: Variations) -> Untiled | None:
         match operation:
             case typed.Local():
                 return Untiled(Obstacle.LOCAL, operation)
-            case typed.Reshape() | typed.Allocate() | typed.Require() | typed.Parallel():
+            case typed.Reshape() | typed.Allocate() | typed.Distinct() | typed.Require() | typed.Parallel():
                 return Untiled(Obstacle.NONE_FITS, operation)
             case typed.For(extent=extent):
                 if variations.constant(extent.step) in (None, 0):

@@ -247,7 +247,7 @@ class _Contents:
                     self._others.append((operation, guarded))
             case typed.Allocate() | typed.Local() | typed.Reshape():
                 raise _Refused(Order.ARRAYS, operation)
-            case typed.Load() | typed.Store() | typed.Require():
+            case typed.Load() | typed.Store() | typed.Distinct() | typed.Require():
                 self._others.append((operation, guarded))
             case typed.If():
                 self._region(operation.then, True)

@@ -195,6 +195,8 @@ class Calls(Inlining):
         if target is intrinsics.as_unique:
             self.no_keywords(keywords, "lend.as_unique", span)
             return self.as_unique(arguments, span)
+        if target is intrinsics.indices_differ:
+            return self.indices_differ(arguments, span)
         if target is intrinsics.unchecked:
             self.refuse(
                 "L0225",
@@ -210,6 +212,10 @@ class Calls(Inlining):
 
     def as_unique(self, arguments: list[Entity], span: Span) -> Entity:
         """`lend.as_unique(...)` (defined in `computed_indices.py`)."""
+        raise NotImplementedError
+
+    def indices_differ(self, arguments: list[Entity], span: Span) -> Entity:
+        """What `lend.as_unique` rests on (defined in `computed_indices.py`)."""
         raise NotImplementedError
 
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:

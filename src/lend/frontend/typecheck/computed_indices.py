@@ -65,6 +65,14 @@ class ComputedIndices(KernelCalls):
         self.require_none(second, size, span, self.site("unique", span, array=array.name), (first, second), facts)
         return self.lend_copy(own, array.name, size, bound, span)
 
+    def indices_differ(self, arguments: list[Entity], span: Span) -> Entity:
+        """`indices_differ(row, bound)`, for the kernel that copies and tests."""
+        array = self.settle(arguments[0])
+        assert isinstance(array, Array)
+        found = self.new_value(BOOL_, span)
+        self.emit(typed.Distinct(span, found, array.value, self.to_index(arguments[1], span, "a bound")))
+        return Scalar(found)
+
     def require_none(
         self,
         place: Value,

@@ -25,6 +25,7 @@ class IndexTest:
         text = index_test_ir(kind, bits)
         self._code = assemble(text, addresses(name for name in OURS if f"@{name}(" in text), optimised=True)
         self.address = self._code.address("lend_test")
+        self.distinct_address = self._code.address("lend_distinct") if kind == "unique" else 0
         self._function = _Function(self.address)
 
     def __call__(self, address: int, count: int, limit: int) -> int:

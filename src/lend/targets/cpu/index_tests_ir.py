@@ -2,6 +2,7 @@
 
 Does: `i32 lend_test(ptr elements, i64 count, i64 limit)` for one kind of index array and one width: whether `count` unsigned
 elements, side by side, at least one, are at most `limit` ("index"), and never fall ("offsets"), or differ ("unique").
+For "unique", `lend_distinct` is the same with bits for sparse elements too.
 Does not: know layouts, dtypes or words for what is wrong (`driver/index_arrays.py`).
 
 How it works. "index" and "offsets" are one parallel read. "unique" looks at the first elements: if they ascend, so may all, which
@@ -363,7 +364,9 @@ declare noalias ptr @lend_allocate(i64, i32) nounwind
 declare void @lend_free(ptr) nounwind
 declare i64 @lend_thread_count() nounwind
 """
-    + _BEGIN
+    + _BEGIN.replace(
+        "i32 @lend_test(ptr %x, i64 %count, i64 %limit)", "internal i32 @lend.unique(ptr %x, i64 %count, i64 %limit, i1 %always)"
+    )
     + """  %possible = icmp ule i64 %last.place, %limit
   br i1 %possible, label %sample, label %wrong
 sample:
@@ -382,7 +385,9 @@ ascends:
   ret i32 %ascending
 bits:
   %needed = lshr i64 %limit, 6
-  %sparse = icmp ugt i64 %needed, %count
+  %many = icmp ugt i64 %needed, %count
+  %some = xor i1 %always, true
+  %sparse = and i1 %many, %some
   br i1 %sparse, label %open, label %rows
 rows:
   store i64 %count, ptr %count.at, align 8
@@ -427,6 +432,16 @@ wrong:
   ret i32 $WRONG
 open:
   ret i32 $OPEN
+}
+
+define i32 @lend_test(ptr %x, i64 %count, i64 %limit) nounwind {
+  %verdict = call i32 @lend.unique(ptr %x, i64 %count, i64 %limit, i1 false)
+  ret i32 %verdict
+}
+
+define i32 @lend_distinct(ptr %x, i64 %count, i64 %limit) nounwind {
+  %verdict = call i32 @lend.unique(ptr %x, i64 %count, i64 %limit, i1 true)
+  ret i32 %verdict
 }
 """
 )

@@ -6,9 +6,18 @@ Does: give their addresses; the pool, and the allocator, are made only for code 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from lend.targets.cpu.memory import ALLOCATE, FREE, memory
 from lend.targets.cpu.threads import CACHE_BYTES, PARALLEL_FOR, PARALLEL_NOW, THREAD_COUNT, pool
+
+
+def _distinct(bits: int) -> int:
+    """`i32 lend_distinct(ptr elements, i64 count, i64 limit)` for a width: 1 if they differ and are at most `limit`."""
+    from lend.targets.cpu.index_tests import index_test  # which needs the functions here
+
+    return index_test("unique", bits).distinct_address
+
 
 OURS: Mapping[str, Callable[[], int]] = {
     PARALLEL_FOR: lambda: pool().functions[PARALLEL_FOR],
@@ -17,7 +26,7 @@ OURS: Mapping[str, Callable[[], int]] = {
     THREAD_COUNT: lambda: pool().functions[THREAD_COUNT],
     ALLOCATE: lambda: memory().addresses[ALLOCATE],
     FREE: lambda: memory().addresses[FREE],
-}
+} | {f"lend_distinct_{bits}": partial(_distinct, bits) for bits in (8, 16, 32, 64)}
 """The functions."""
 
 
