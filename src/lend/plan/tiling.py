@@ -412,7 +412,7 @@ def _unsupported(region: Region, variations: Variations) -> Untiled | None:
     """The first operation that cannot be written for packs, and why."""
     for operation in region.operations:
         if getattr(operation, "site", None) is not None:
-            return Untiled(Obstacle.CHECK, operation)
+            return Untiled(Obstacle.LOOP_STEP if isinstance(operation, typed.For) else Obstacle.CHECK, operation)
         match operation:
             case typed.Local():
                 return Untiled(Obstacle.LOCAL, operation)

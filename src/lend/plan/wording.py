@@ -1,0 +1,288 @@
+"""The words of `kernel.explain`: sentences on choices, obstacles and what to do about them, in one place.
+
+Does: word what `report.py` has gathered.  Does not: decide.
+Invariants: sentences name the user's loops, arrays and lines; nothing of how the compiler is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from lend.checks.places import target
+from lend.diagnostics.explanation import HostLoopReport, LoopReport, Obstacle, ObstacleKind, Sentence, SequentialLoop
+from lend.diagnostics.proofs import Proof
+from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
+from lend.ir.typed import Load, Store
+from lend.language.reduction import BLOCK, LANES
+from lend.language.types import Layout
+from lend.plan import tiling
+from lend.plan.regions import CHUNK_WORK, CHUNKS, DeviceRegion
+from lend.plan.streams import SHORTEST_RUN
+from lend.plan.variation import Variation
+from lend.plan.waves import Decision, Order
+
+MOST_NAMED = 5
+"""Accesses that one sentence names."""
+
+
+# ------------------------------------------------------------------------------------------------------------------ loops
+
+
+def sentences(
+    loop: LoopReport, region: DeviceRegion, branches: Sequence[Span], wave: HostLoopReport | None, kernel: Span
+) -> Iterator[Sentence]:
+    """What is to be said of a parallel loop, the most important first. `wave`: the loop around it that may run in waves."""
+    yield "vectors", _vectors(loop)
+    for advice in loop.advice:
+        yield "faster", advice
+    if loop.condition is not None:
+        yield "tests", _tests(loop)
+    if loop.obstacle is None or loop.obstacle.kind == "cost":
+        yield from _memory(loop)
+    for place in branches[:MOST_NAMED]:
+        yield "branch", f"{_line(place, kernel)} may go either way within a vector, so that both ways run"
+    for inner in loop.inside[:MOST_NAMED]:
+        yield "inside", _inside(inner, loop, kernel)
+    if loop.reduces:
+        yield "reduction", _reduction(loop)
+    if loop.streaming is not None:
+        yield "stores", _streaming(loop)
+    yield "threads", _threads(loop, region, wave, kernel)
+
+
+def _vectors(loop: LoopReport) -> str:
+    vector = loop.vector
+    apart = list(dict.fromkeys(a.text for a in loop.accesses if a.pattern in ("strided", "gathered")))
+    if vector is None:
+        reason = "" if loop.obstacle is None else loop.obstacle.reason
+        costly = loop.obstacle is not None and loop.obstacle.kind == "cost" and apart
+        return f"none are laid out: {reason}{f', since {_list(apart)} would have to be gathered' if costly else ''}"
+    panel = vector.elements * vector.side_by_side
+    rows = " by ".join(f"{rows} rows of `{name}`" for name, rows in loop.rows)
+    if vector.elements == 1:
+        why = f", since {_list(apart)} would have to be gathered" if apart else ""
+        return f"none{why}; {panel} neighbouring `{vector.index}`{rows and ' by ' + rows} run side by side, one element each"
+    text = f"{vector.elements} neighbouring `{vector.index}` in each"
+    if loop.rows or vector.side_by_side > 1:
+        total = panel * prod(count for _, count in loop.rows)
+        text += f", {counted(vector.side_by_side, 'vector')}{rows and ' by ' + rows} side by side: {total} iterations at a time"
+    if loop.order != loop.indices:
+        text += f"; `{loop.order[0]}` in panels of {panel}, and in each {_list(loop.order[1:])} from end to end"
+    return text
+
+
+_PATTERNS = (
+    ("neighbouring", "in whole vectors"),
+    ("shared", "once for all of them"),
+    ("strided", "one by one, at even distances"),
+    ("gathered", "one by one, from anywhere"),
+)
+
+
+def _memory(loop: LoopReport) -> Iterator[Sentence]:
+    for topic, writes in (("reads", False), ("writes", True)):
+        parts: list[str] = []
+        for pattern, words in _PATTERNS:
+            found = [access.text for access in loop.accesses if access.pattern == pattern and access.writes == writes]
+            single = loop.vector is None or loop.vector.elements == 1
+            words = "next to each other" if single and pattern == "neighbouring" else words
+            if found:
+                parts.append(f"{_list(list(dict.fromkeys(found)))} {words}")
+        if parts:
+            yield topic, "; ".join(parts)
+
+
+def _tests(loop: LoopReport) -> str:
+    text = f"none if {loop.condition}, which is looked at before the loop; else a slower version with tests runs"
+    return text if loop.holds is None else f"{text}: {'it holds' if loop.holds else 'it does not hold'} in this call"
+
+
+def _reduction(loop: LoopReport) -> str:
+    order = f"{LANES} running values in blocks of {BLOCK} iterations, combined in one fixed order"
+    return f"{_list(loop.reduces)}: {order}, so that the result has the same bits on any number of threads"
+
+
+def _inside(inner: SequentialLoop, loop: LoopReport, kernel: Span) -> str:
+    text = f"`{inner.text}` in {_line(inner.place, kernel)} keeps its order in each iteration"
+    if inner.carries:
+        text += f", since {_list(inner.carries)} {'goes' if len(inner.carries) == 1 else 'go'} from step to step"
+    if not inner.even and loop.vector is not None and loop.vector.elements > 1:
+        text += "; a vector runs it as often as the longest of its iterations"
+    return text
+
+
+def _streaming(loop: LoopReport) -> str:
+    streaming = loop.streaming
+    assert streaming is not None
+    least = f"{streaming.from_iterations:,} iterations or more, with rows of {SHORTEST_RUN} or more"
+    text = f"{_list(streaming.stores)} past the caches in launches of {least}"
+    return text if streaming.used is None else f"{text}: {'so in this call' if streaming.used else 'not in this call'}"
+
+
+def _threads(loop: LoopReport, region: DeviceRegion, wave: HostLoopReport | None, kernel: Span) -> str:
+    threads = loop.threads
+    if wave is not None and wave.used:
+        return f"in waves, with the other loops in the one in {_line(wave.place, kernel)}"
+    if threads.pieces is not None and loop.iterations is not None:
+        if threads.pieces <= 1:
+            if not loop.iterations:
+                return "this call has no iterations"
+            limit = "" if threads.alone is None else f" (from {threads.alone + 1:,} on they are shared)"
+            return f"this call stays on the calling thread: {loop.iterations:,} iterations are too few to share{limit}"
+        return f"this call is cut into {threads.pieces} pieces, for up to {counted(threads.available, 'thread')}"
+    if threads.alone is not None:
+        alone = f"up to {threads.alone:,} iterations stay on the calling thread"
+        return f"{alone}; more are cut into pieces of that size or larger, {CHUNKS} at most"
+    return (
+        f"cut into pieces of {CHUNK_WORK:,} simple operations or more, {CHUNKS} at most; an iteration takes {region.work}; "
+        "what is one piece stays on the calling thread"
+    )
+
+
+# -------------------------------------------------------------------------------------------------------------- obstacles
+
+_KINDS: dict[tiling.Obstacle, ObstacleKind] = {
+    tiling.Obstacle.PROMISE: "unchecked",
+    tiling.Obstacle.FALLBACK: "check",
+    tiling.Obstacle.CHECK: "check",
+    tiling.Obstacle.COMPLEX: "complex",
+    tiling.Obstacle.LOCAL: "local",
+    tiling.Obstacle.LOOP_STEP: "step",
+    tiling.Obstacle.GRID_STEP: "step",
+    tiling.Obstacle.ARRAYS: "size",
+    tiling.Obstacle.COST: "cost",
+    tiling.Obstacle.NONE_FITS: "size",
+}
+
+
+def obstacle(kind: tiling.Obstacle, at: Span, proof: Proof | None) -> Obstacle:
+    """What keeps a loop from being laid out in vectors; `proof`: of the check that is left, or of the promise."""
+    reason, advice = _obstacle(kind, at, proof)
+    return Obstacle(_KINDS[kind], at, reason, advice)
+
+
+def _obstacle(kind: tiling.Obstacle, at: Span, proof: Proof | None) -> tuple[str, str]:
+    here = f"`{at.text.removesuffix(':')}` in line {at.line}"
+    match kind:
+        case tiling.Obstacle.PROMISE:
+            where = "" if proof is None else f" ({here})"
+            return (
+                f"that its iterations are independent is only promised by `lend.unchecked`{where}",
+                "a loop whose iterations are proved to be independent is laid out in vectors: see docs/proofs.md",
+            )
+        case tiling.Obstacle.CHECK | tiling.Obstacle.FALLBACK:
+            why = f": {proof.reason}" if proof is not None and proof.reason else ""
+            advice = f"prove {here}, by an index type, a guard or a contract (docs/proofs.md): then the loop runs in vectors"
+            return f"{here} keeps a test at run time{why}", advice if proof is not None else ""
+        case tiling.Obstacle.COMPLEX:
+            return (
+                f"{here} computes with complex numbers",
+                "real and imaginary parts in arrays of their own can be laid out in vectors",
+            )
+        case tiling.Obstacle.LOCAL:
+            return f"{here} makes a private array", "scalars instead of a short private array can be laid out in vectors"
+        case tiling.Obstacle.LOOP_STEP:
+            return f"the step of {here} is not a constant", "write the step as a number, or as a `comptime` parameter"
+        case tiling.Obstacle.GRID_STEP:
+            return "the step of the grid is not a constant", "write the step as a number, or as a `comptime` parameter"
+        case tiling.Obstacle.COST:
+            return "they would cost more than they gain", ""
+        case tiling.Obstacle.ARRAYS | tiling.Obstacle.NONE_FITS:
+            return "its body does not fit them", ""
+
+
+def access_advice(array: str, operation: Load | Store, along: Sequence[Variation], v: int, names: Sequence[str]) -> str:
+    """What would let neighbouring iterations access neighbouring elements; empty if nothing simple would."""
+    type, index = operation.array.array, names[v]
+    text = f"`{target(operation.span).text}` in line {operation.span.line}"
+    entries = [variation[v] for variation in along]
+    if operation.path:
+        return f"the fields of the records in `{array}` lie apart: an array for each field can be accessed in whole vectors"
+    if None in entries:
+        return ""
+    if type.layout not in (Layout.C, Layout.F):
+        if sum(entry in (1, -1) for entry in entries) == 1:
+            return f"`{array}` is not contiguous ({text}): `np.ascontiguousarray({array})` would be"
+        return ""
+    moved = [d for d, entry in enumerate(entries) if entry]
+    unit = type.dimensions - 1 if type.layout is Layout.C else 0
+    if len(moved) == 1 and moved[0] != unit and entries[moved[0]] in (1, -1):
+        across, other = ("column", "asfortranarray") if type.layout is Layout.C else ("row", "ascontiguousarray")
+        store = f"store `{array}` transposed, or lend `np.{other}({array})`"
+        return f"{text} goes down a {across} from one `{index}` to the next: {store}"
+    return ""
+
+
+def swap(text: str, names: Sequence[str], v: int, d: int) -> str:
+    """Advice to let a loop run along another index."""
+    order = list(names)
+    order[v], order[d] = order[d], order[v]
+    return (
+        f"swap the loop indices, `for {', '.join(order)} in ...`: vectors of this loop lie along its last index, and `{text}` is "
+        f"contiguous along `{names[d]}`"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- the host level
+
+
+def order(decision: Decision, kernel: Span) -> str:
+    """What keeps the steps of a loop in order."""
+    where = "" if decision.at is None else _line(decision.at.span, kernel)
+    match decision.order:
+        case Order.REDUCES:
+            return f"each step needs the whole result of the reduction in {where}"
+        case Order.READS:
+            return f"each step reads an element in {where}, outside of parallel loops"
+        case Order.WRITES:
+            return f"each step writes an element in {where}, outside of parallel loops"
+        case Order.FAILS:
+            return f"what {where} does can fail, or its iterations are not proved to be independent"
+        case Order.ARRAYS:
+            return f"each step makes an array, in {where}"
+        case Order.MANY_PHASES:
+            return f"{decision.parallels} parallel loops are too many"
+        case Order.FAR | None:
+            return "a step needs elements that lie far away in the one before it"
+
+
+def around(loop: HostLoopReport, decision: Decision) -> Iterator[Sentence]:
+    """On a loop around parallel loops."""
+    if decision.wave is None:
+        yield "steps", f"one after the other, each over the whole of its arrays: {loop.reason}"
+        return
+    axes = "rows" if decision.wave.columns is None else "rows and columns"
+    reach = f"a step needs what lies {counted(decision.wave.rows.most, 'row')} away at most"
+    text = f"several at a time, in waves over {axes}, where its arrays exceed {_bytes(loop.from_bytes or 0)} ({reach})"
+    yield "steps", text if loop.used is None else f"{text}: {'they do' if loop.used else 'they do not'} in this call"
+
+
+def beside(carries: Sequence[str]) -> Iterator[Sentence]:
+    """On a loop without parallel loops."""
+    why = f", and {_list(carries)} {'goes' if len(carries) == 1 else 'go'} from step to step" if carries else ""
+    yield "threads", f"one, step by step: it is an ordinary loop outside of `lend.grid`{why}"
+    yield "faster", "where its steps do not need each other, `for ... in lend.grid(...)` runs them in vectors and on all threads"
+
+
+# ------------------------------------------------------------------------------------------------------------------ pieces
+
+
+def _line(place: Span, kernel: Span) -> str:
+    """`line 7`, with the file's name if it is not the kernel's."""
+    if place.source.filename == kernel.source.filename:
+        return f"line {place.line}"
+    return f"line {place.line} of {place.source.filename.replace(chr(92), '/').rpartition('/')[2]}"
+
+
+def _list(names: Sequence[str]) -> str:
+    """Names with `and`, the last ones counted where they are many."""
+    shown = [f"`{name}`" for name in names[:MOST_NAMED]]
+    if len(names) > MOST_NAMED:
+        shown.append(f"{len(names) - MOST_NAMED} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / (1 << 20):.3g} MiB"
