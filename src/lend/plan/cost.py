@@ -94,6 +94,7 @@ class Known:
 
     host: frozenset[Value]
     bounds: dict[Value, Bound] = field(default_factory=dict[Value, Bound])
+    made: dict[Value, Binary] = field(default_factory=dict[Value, Binary])
 
     def bound(self, value: Value) -> Bound | None:
         """The value as a bound, if the host level knows it."""
@@ -131,6 +132,7 @@ def _operation(operation: Operation, known: Known) -> Work:
         case Load() | Store() | Unary():
             return Work(1)
         case Binary(operator=operator):
+            known.made[operation.result] = operation
             return Work(OPERATOR_COSTS.get(operator, 1))
         case Math():
             return Work(MATH_COST)
@@ -153,6 +155,10 @@ def _operation(operation: Operation, known: Known) -> Work:
 def _loop(extent: Extent, body: Work, known: Known) -> Work:
     """The work of a loop. One that starts at an unknown place below a known end is taken to run half of the way."""
     lower, upper, step = (known.bound(value) for value in (extent.lower, extent.upper, extent.step))
+    if isinstance(step, int) and step != 0:
+        span = _span(extent, known)
+        if span is not None:
+            return body.times(min(max(-(-span // abs(step)), 0), LARGEST))
     if upper is None or not isinstance(step, int) or step == 0:
         return body.times(UNKNOWN_TRIPS)
     if isinstance(lower, int) and isinstance(upper, int):
@@ -160,6 +166,39 @@ def _loop(extent: Extent, body: Work, known: Known) -> Work:
     if lower is None:
         return Work(0, ((Trips(0, upper, abs(step), 2), body),))
     return Work(0, ((Trips(lower, upper, step), body),))
+
+
+def _span(extent: Extent, known: Known) -> int | None:
+    """How far apart the ends of a range are where both move together: `B * p` and `min(B * (p + 1), N)` are B apart."""
+    if isinstance(known.bound(extent.lower), int):
+        return None
+    lower = _sum(extent.lower, known)
+    upper = known.made.get(extent.upper)
+    ends = [upper.left, upper.right] if upper is not None and upper.operator in ("min", "max") else [extent.upper]
+    for end in ends:
+        terms, number = _sum(end, known)
+        if terms == lower[0]:
+            return abs(number - lower[1])
+    return None
+
+
+def _sum(value: Value, known: Known, depth: int = 8) -> tuple[dict[Value, int], int]:
+    """An integer as a sum of values times numbers, and a number."""
+    number = known.bounds.get(value)
+    if isinstance(number, int):
+        return {}, number
+    operation = known.made.get(value)
+    if operation is None or depth == 0:
+        return {value: 1}, 0
+    left, right = (_sum(operand, known, depth - 1) for operand in (operation.left, operation.right))
+    if operation.operator in ("add", "sub"):
+        sign = 1 if operation.operator == "add" else -1
+        terms = {v: left[0].get(v, 0) + sign * right[0].get(v, 0) for v in (*left[0], *right[0])}
+        return {v: factor for v, factor in terms.items() if factor}, left[1] + sign * right[1]
+    if operation.operator == "mul" and (not left[0] or not right[0]):
+        factor, other = (left[1], right) if not left[0] else (right[1], left)
+        return {v: k * factor for v, k in other[0].items() if k * factor}, other[1] * factor
+    return {value: 1}, 0
 
 
 def _elements(operation: Local) -> int:

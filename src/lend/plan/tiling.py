@@ -26,6 +26,8 @@ WHILE_TRIPS = 16
 TILE_COST = 2.0
 GATHER, STRIDED = 3.0, 1.75
 """What an element of a vector costs that is read or written by itself: anywhere, or at even distances."""
+MASKED = 6.0
+"""The same under a mask, where each is a branch."""
 MOST_PLACES = 32
 LARGEST_TILE = 160
 """Instructions in the text of a tile, at most, where there is a choice."""
@@ -172,6 +174,7 @@ class Estimate:
         self._parallel = parallel
         self._variations = variations
         self._vector_bytes = vector_bytes
+        self._masks = 0  # branches and loops around that iterations of a vector leave one by one
         self._registers = 30 if vector_bytes >= 64 else 14
 
     def cost(self, tiling: Tiling) -> float | None:
@@ -198,6 +201,25 @@ class Estimate:
         return _Cost(cost, straight)
 
     def _operation(self, operation: Operation, tiling: Tiling) -> _Cost | None:
+        masked = tiling.lanes > 1 and self._ends(operation)[tiling.vector] != 0
+        self._masks += masked
+        found = self._cost_of(operation, tiling)
+        self._masks -= masked
+        return found
+
+    def _ends(self, operation: Operation) -> Variation:
+        """Along what iterations may go different ways at an operation."""
+        match operation:
+            case typed.If(condition=condition):
+                return self._variations.of(condition)
+            case typed.For():
+                return self._variations.ends(operation)
+            case typed.While(condition=condition, body=body, stops=stops):
+                return self._variations.along((*condition.yields, *(body.yields[:1] if stops else ())))
+            case _:
+                return (0,) * len(self._parallel.box)
+
+    def _cost_of(self, operation: Operation, tiling: Tiling) -> _Cost | None:
         match operation:
             case typed.View(result=result) if tiling.lanes > 1 and self._variations.of(result)[tiling.vector] != 0:
                 return None  # a view that moves with the lanes
@@ -255,7 +277,7 @@ class Estimate:
         pattern = self.pattern(operation, tiling)
         if pattern is Pattern.NEIGHBOURS:
             return _Cost(1.1 * count * self._pieces(bytes, tiling), count)
-        each = GATHER if pattern is Pattern.GATHERED else STRIDED
+        each = MASKED if self._masks else GATHER if pattern is Pattern.GATHERED else STRIDED
         return _Cost(float(count * (each * tiling.lanes + 1)), count * tiling.lanes)
 
     def pattern(self, operation: Load | Store, tiling: Tiling) -> Pattern:
@@ -324,17 +346,8 @@ class Estimate:
     def _diverges(self, region: Region, tiling: Tiling) -> bool:
         """Whether iterations of a tile may take different ways."""
         for operation in region.operations:
-            ends: Variation | None = None
-            match operation:
-                case typed.If(condition=condition):
-                    ends = self._variations.of(condition)
-                case typed.For():
-                    ends = self._variations.ends(operation)
-                case typed.While(condition=condition, body=body, stops=stops):
-                    ends = self._variations.along((*condition.yields, *(body.yields[:1] if stops else ())))
-                case _:
-                    pass
-            if ends is not None and self._count(ends, tiling) > 1:
+            ends = self._ends(operation)
+            if self._count(ends, tiling) > 1:
                 return True
             if any(self._diverges(inner, tiling) for inner in operation.regions):
                 return True
