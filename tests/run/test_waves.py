@@ -1,4 +1,5 @@
-"""Loops around parallel loops that run several steps at a time: the bits of the plain order, at all sizes and numbers of threads."""
+"""Loops around parallel loops that run several steps at a time: the bits of the plain order, at all sizes and numbers of
+threads."""
 
 from __future__ import annotations
 

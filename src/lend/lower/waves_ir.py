@@ -34,6 +34,8 @@ LEAST_ROW = 256
 """Iterations of a row that is cut into blocks, at least."""
 NEVER = -(1 << 40)
 """In the table of distances: the two never meet."""
+PART = 3
+"""Waves pay for arrays larger than this part of the last cache, which is slower than the private ones (measured)."""
 MOST_BYTES = 1 << 46
 """More is no memory that exists: a box that is mostly skipped."""
 FARTHEST = 1 << 60
@@ -74,10 +76,7 @@ entry:
   call void @lend.wave.set(ptr %queue, i64 $LIMIT, i64 0)
   %threads = call i64 @lend_thread_count()
   %last = call i64 @lend_cache_bytes(i64 3)
-  %cache = call i64 @lend_cache_bytes(i64 2)
-  %private.1 = mul i64 %cache, %threads
-  %private = mul i64 %private.1, 3
-  %near = call i64 @llvm.smin.i64(i64 %last, i64 %private)
+  %near = udiv i64 %last, $PART
   %large = icmp sgt i64 %bytes, %near
   %real = icmp slt i64 %bytes, $MOST_BYTES
   %short = icmp ult i64 %iterations, $MOST_BYTES
@@ -96,6 +95,7 @@ choose:
   %each = call i64 @llvm.smax.i64(i64 %share, i64 1)
   %step.few = udiv i64 $SWEEP, %row
   %step = call i64 @llvm.smax.i64(i64 %step.few, i64 1)
+  %cache = call i64 @lend_cache_bytes(i64 2)
   %quarter = lshr i64 %cache, 2
   %share.cache = sub i64 %cache, %quarter
   %unit = mul i64 %each, %column
@@ -427,7 +427,7 @@ def waves_ir() -> list[tuple[str, str]]:
         "RIGHT": RIGHT, "DEEP": DEEP, "HEADER": HEADER, "ENV": ENV, "FIRST": FIRST, "LAST": LAST, "ROW": ROW, "BEGIN": BEGIN,
         "END": END, "COLUMN": COLUMN, "PHASE": PHASE, "SKEW": SKEW, "LAG": LAG, "SHIFT": SHIFT, "DEPTH": DEPTH, "ENTRY": ENTRY,
         "CAPACITY": CAPACITY, "MOST_STEPS": MOST_STEPS, "BANDS": BANDS, "GAIN": GAIN, "LEAST_GAIN": LEAST_GAIN, "SWEEP": SWEEP,
-        "LEAST_ROW": LEAST_ROW, "MOST_BYTES": MOST_BYTES, "FARTHEST": FARTHEST, "FARTHEST.4": 4 * FARTHEST,
+        "LEAST_ROW": LEAST_ROW, "MOST_BYTES": MOST_BYTES, "PART": PART, "FARTHEST": FARTHEST, "FARTHEST.4": 4 * FARTHEST,
     }  # fmt: skip
     text = _TEXT
     for name in sorted(numbers, key=len, reverse=True):
