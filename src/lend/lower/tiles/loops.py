@@ -121,15 +121,22 @@ class TileWriter:
                     place: self._mask(pack, subtract(builder, begin, str(place[-1] * tiling.lanes)), present[1])
                     for place in pack.places
                 }
-                pack.certain = False
+                pack.certain = len(pack.places) == 1
             dimensions = len(tiling.jam)
             for parameter, value in zip(self._region.body.parameters[dimensions:], lanes.identities(), strict=True):
                 pack.bind_shaped(parameter, dict.fromkeys(pack.classes(self._variations.of(parameter)), value))
+            after = builder.new_block("after")
+            if present is not None and size != LANES:  # a loop might not end for a piece without any iteration
+                some = builder.new_block("some")
+                builder.branch(pack.any(pack.masks.values()), some, after)
+                builder.open(some)
             pack.run(self._region.body)
             for k, place in enumerate(pack.places):
                 values = [pack.vector(value, place) for value in self._region.body.yields]
                 slots = self._slots[k] if self._slots else lanes.slots(add(builder, moved, str(k * tiling.lanes)))
                 lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place))
+            builder.jump(after)
+            builder.open(after)
 
         if size == LANES:
             piece("0")
