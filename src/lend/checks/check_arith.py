@@ -6,9 +6,8 @@ Invariants: wrap-around is not decided here; the model takes as unknown what mig
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lend.checks.decide import Decision, decide
+from lend.diagnostics.records import dataclass
 from lend.model.build import Division, Model
 from lend.model.linear import both, is_known
 

@@ -7,10 +7,11 @@ empty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lend.checks.decide import Decision, decide
 from lend.checks.reach import Reach, Reacher
+from lend.diagnostics.records import dataclass
 from lend.model.build import Access, Dimension, Model
 from lend.model.linear import Formula, Linear, at_least, both, either, is_known
 

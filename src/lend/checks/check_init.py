@@ -14,10 +14,11 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lend.checks.check_bounds import BoundsFinding, outside
 from lend.checks.decide import Decision
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import Borrow

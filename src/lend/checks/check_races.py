@@ -7,9 +7,9 @@ Invariants: values of two iterations are different symbols, even if they have on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from lend.checks.decide import Decision, decide
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.model.build import Access, Model
 from lend.model.linear import FALSE, Formula, Linear, at_least, both, either, equal, is_known, names_of, rename

@@ -7,9 +7,9 @@ Invariants: a set that may be too large never refutes; a set that may be too sma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from lend.diagnostics.records import dataclass
 from lend.model.build import Model
 from lend.model.linear import All, Direction, Formula, names_of
 from lend.model.loads import relations

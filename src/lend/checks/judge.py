@@ -7,7 +7,6 @@ Invariants: every access, pair, read, `Out` argument and division of the model h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from lend.checks.check_arith import ArithFinding, check_arith
 from lend.checks.check_bounds import BoundsFinding, check_bounds
@@ -15,6 +14,7 @@ from lend.checks.check_init import InitFinding, check_init
 from lend.checks.check_races import RaceFinding, check_races
 from lend.diagnostics.diagnostic import Diagnostic
 from lend.diagnostics.proofs import Proofs, UncheckedBlock
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.model.build import Model, build

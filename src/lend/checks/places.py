@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Region, Value

@@ -15,8 +15,8 @@ is not negative; otherwise the products of the ends are compared.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Extent, Operation, Region, Value
 from lend.language.abi import MAX_SIZE

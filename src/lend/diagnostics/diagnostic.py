@@ -6,8 +6,7 @@ Invariants: the primary label makes sense alone; there is at most one fix.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
 

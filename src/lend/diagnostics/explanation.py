@@ -8,9 +8,9 @@ Example: `print(kernel.explain(*args))`; `kernel.explain(*args).loops[0].vector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
 PatternName = Literal["shared", "neighbouring", "strided", "gathered"]

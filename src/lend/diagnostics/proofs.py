@@ -6,9 +6,9 @@ Does: hold a verdict and print it.  Does not: decide.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 

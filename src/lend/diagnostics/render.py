@@ -20,10 +20,10 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Source, Span
 
 TAB = 4

@@ -6,9 +6,9 @@ see `language/abi.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
 SiteKind = Literal[

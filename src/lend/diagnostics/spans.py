@@ -6,7 +6,9 @@ Invariants: lines count from 1, columns from 0 and in characters; the end is exc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from lend.diagnostics.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,12 @@ below N = 3, but idx[2] is 5".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lend.diagnostics.errors import BorrowError, BoundsError, LendError, ShapeError
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression, size_text

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lend.diagnostics.errors import LendError
 from lend.diagnostics.proofs import Proofs
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.driver.digests import Digester, Unkeepable
 from lend.driver.entries import Coder

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
 from lend.diagnostics.errors import CompileError, DeviceError, LendError
 from lend.diagnostics.proofs import Proofs
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
 from lend.driver import assembled, listening, native
 from lend.driver.definition import define

@@ -10,8 +10,8 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from lend.diagnostics.records import dataclass
 from lend.driver.pipeline import STEPS, Compilation, depth_limited
 from lend.frontend.parse import parse_function
 

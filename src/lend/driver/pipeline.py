@@ -11,11 +11,12 @@ import sys
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import CompileError
+from lend.diagnostics.records import dataclass
 from lend.driver.launch_proofs import LaunchProofs, open_values
 from lend.frontend.capture import Captured
 from lend.frontend.typecheck import Checked

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import ArgumentError, CompileError
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Source, Span
 from lend.frontend.locate import Definition, Found, locate, parse_file, source_of
 

@@ -7,11 +7,11 @@ names, are the same function, wherever in its file it stands.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Source
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Source
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda

@@ -6,9 +6,8 @@ Invariants: one entry for each construct; the label makes sense alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lend.diagnostics.diagnostic import Diagnostic, Label
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
 

@@ -7,7 +7,6 @@ Invariants: the signature is complete or the diagnostics are not empty.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from numbers import Integral, Number, Real
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
+from lend.diagnostics.records import dataclass
 from lend.frontend.capture import Captured
 from lend.language.annotations import AnnotationRefused, kind_text, parameter_kind
 from lend.language.dims import DimType, symbols

@@ -6,8 +6,7 @@ Invariants: every node has a span; nodes are frozen; only constructs that lend k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
 # ------------------------------------------------------------------------------------------------ expressions

@@ -17,9 +17,9 @@ Example (printed): `saxpy`'s loop is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Span
 from lend.language.borrows import IndexKind

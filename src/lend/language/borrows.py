@@ -8,9 +8,9 @@ borrow is a protocol that NumPy arrays satisfy, so calls check too. Element widt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, TypeVarTuple
 
+from lend.diagnostics.records import dataclass
 from lend.language import types
 from lend.language.types import Borrow
 

@@ -10,8 +10,9 @@ Invariants: a `Dim` is a class, so annotations pass type checkers; arithmetic on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from lend.diagnostics.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

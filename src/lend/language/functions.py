@@ -10,12 +10,12 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
+from lend.diagnostics.records import dataclass
 from lend.language import library
 
 Domain = Literal["real", "complex", "both"]

@@ -8,9 +8,9 @@ Invariants: parameters are in the order of the `def`; `dims` lists every underiv
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from lend.diagnostics.records import dataclass
 from lend.language.borrows import IndexKind
 from lend.language.dims import DimType, Size
 from lend.language.types import ArrayType, Borrow, ElementType, ScalarType, StructType, Type

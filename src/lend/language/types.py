@@ -8,10 +8,12 @@ Example: `widens(I32, F64)` is true, `widens(I64, F64)` is not, `widens(INDEX, F
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cache
 from typing import Any, Literal
+
+from lend.diagnostics.records import dataclass
 
 Kind = Literal["bool", "int", "uint", "float", "complex"]
 MathMode = Literal["fast", "default", "strict"]

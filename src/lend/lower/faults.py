@@ -6,8 +6,7 @@ Invariants: the record keeps the fault of the smallest thread, and of one thread
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.language import abi
 from lend.lower.builder import FunctionBuilder
 

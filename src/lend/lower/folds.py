@@ -7,8 +7,7 @@ Invariants: the order of combination and every operation are those of the loops;
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import BinaryOperator
 from lend.language.reduction import LANES, identity
 from lend.language.types import BF16, F16, F32, PART, ScalarType

@@ -8,8 +8,7 @@ multiplications here are strict, whatever the kernel's math mode, so that LLVM k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import BinaryOperator, Parallel
 from lend.language.reduction import LANES, identity
 from lend.language.types import BF16, F16, F32, ScalarType, alignment_of

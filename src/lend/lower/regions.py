@@ -11,9 +11,9 @@ are not one per iteration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES

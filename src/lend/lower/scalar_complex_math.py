@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lend.diagnostics.errors import InternalError
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import BinaryOperator
 from lend.language.types import F64, PART, ScalarType
 from lend.lower.builder import FunctionBuilder

@@ -8,8 +8,7 @@ Invariants: an array of layout C or F has strides derived from its sizes, never 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.language.types import ArrayType, Layout, ScalarType, Type, alignment_of, size_of
 from lend.lower.arithmetic import register_type
 from lend.lower.builder import FunctionBuilder

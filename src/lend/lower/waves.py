@@ -10,9 +10,9 @@ barrier.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import Parallel
 from lend.language.types import size_of
 from lend.lower import waves_ir as ir

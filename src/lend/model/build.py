@@ -12,8 +12,9 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Region, Value
 from lend.language.types import ArrayType, ScalarType

@@ -8,8 +8,8 @@ Invariants: only loads that are known to succeed are kept here; a failed read gi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import Value
 from lend.model.linear import All, Formula, Linear, at_least, both, either, equal, negate
 from lend.model.sets import Space

@@ -10,8 +10,9 @@ Example: `y[i] += a * x[i]` costs 5 (two loads, a multiplication, an addition, a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import (
     Binary,
     Cast,

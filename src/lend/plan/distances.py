@@ -12,9 +12,9 @@ Example: between `v[i] = u[i - 1] + u[i + 1]` and `u[i] = v[i]` the difference o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lend.checks.check_races import SECOND, distinct
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import ArrayType

@@ -12,8 +12,8 @@ Example: `print(plan(kernel))` says for saxpy
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from lend.diagnostics.records import dataclass
 from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
 from lend.language.reduction import BLOCK
 from lend.plan.cost import Bound, Known, Work, work_of

@@ -8,7 +8,7 @@ Invariants: nothing is said of a call that its sizes do not decide.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from lend.checks.places import target
@@ -25,6 +25,7 @@ from lend.diagnostics.explanation import (
     Vector,
 )
 from lend.diagnostics.proofs import Proof, Proofs
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
@@ -52,10 +53,12 @@ _PATTERNS: dict[Pattern, PatternName] = {
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What compiled code asks of the machine that it runs on: threads, and the bytes of caches by level."""
+    """What compiled code asks of the machine that it runs on: threads, the bytes of its last cache, how many bytes of arrays make
+    waves worth a try."""
 
     threads: int
-    caches: tuple[int, ...]
+    last_cache: int
+    wave_bytes: int
     vector_bytes: int
 
 
@@ -152,7 +155,8 @@ class _Reporter:
         untiled = region.untiled
         if untiled is None:
             return None
-        at = region.parallel.span if untiled.at is None else target(untiled.at.span)
+        at = region.parallel.span if untiled.at is None else untiled.at.span
+        at = target(at) if isinstance(untiled.at, Load | Store) else at
         proof: Proof | None = None
         if untiled.at is None:
             proof = next((p for p in proofs if p.verdict == "assumed" and p.obligation == "race"), None)
@@ -203,7 +207,7 @@ class _Reporter:
         streams = region.streams
         if streams is None:
             return None
-        least = self.surroundings.caches[-1] // streams.bytes + 1
+        least = self.surroundings.last_cache // streams.bytes + 1
         iterations, row = self.sizes.iterations(region.parallel), self.sizes.extents(region.parallel)[-1]
         used = None if iterations is None or row is None else iterations >= least and row >= SHORTEST_RUN
         return Streaming(tuple(dict.fromkeys(target(store.span).text for store in streams.stores)), least, used)
@@ -232,9 +236,7 @@ class _Reporter:
         loop, wave = decision.loop, decision.wave
         least = used = None
         if wave is not None:
-            # as `lend.wave.open` asks: what lies beyond the last cache, or beyond what the threads' own ones hold together
-            threads, caches = self.surroundings.threads, self.surroundings.caches
-            least = min(caches[-1], 3 * threads * caches[2])
+            least = self.surroundings.wave_bytes
             regions = {region.parallel: region for region in self.plan.regions}
             bytes = [self._bytes(regions[p.parallel]) for p in wave.phases if p.row.dimension is not None]
             used = None if None in bytes else any(size is not None and size > least for size in bytes)

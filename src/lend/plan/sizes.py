@@ -8,9 +8,10 @@ Invariants: None stands for what is not known; a number is what the compiled cod
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Kernel, Operation, Parallel, Region, Value
 from lend.plan.cost import LARGEST, ArraySize, Bound, Trips, Work

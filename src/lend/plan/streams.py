@@ -9,9 +9,9 @@ Why: an ordinary store first reads the line that it is going to overwrite, a thi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
 from lend.language.types import Layout, size_of

@@ -9,10 +9,10 @@ the box and nothing else, and within each iteration operations keep their order;
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from math import prod
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
 from lend.language.reduction import LANES

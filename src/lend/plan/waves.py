@@ -17,9 +17,9 @@ most.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Kernel, Operation, Parallel, Region, Value
 from lend.model.build import Model, RegionModel, build

@@ -12,10 +12,11 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from lend.diagnostics.errors import ContractError, InternalError
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
 from lend.language.abi import FAULT_THREAD, FAULT_WORDS, NO_FAULT
 from lend.language.signature import Contract, ResultShape

@@ -24,11 +24,12 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from lend.diagnostics.errors import DeviceError, LendError
+from lend.diagnostics.records import dataclass
 
 DEVICES = ("cpu",)
 """What `device` may name, besides `auto`."""

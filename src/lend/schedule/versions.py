@@ -14,7 +14,7 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lend.checks.check_races import RaceFinding
@@ -22,6 +22,7 @@ from lend.checks.check_revisits import writes_are_final
 from lend.checks.decide import Decision
 from lend.checks.judge import Judgement
 from lend.checks.reach import Reach
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
 from lend.ir import typed
 from lend.ir.clone import clone_region

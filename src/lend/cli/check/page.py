@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
 from lend.cli.check.report import KernelEntry, ProofEntry, Report, because, title
+from lend.diagnostics.records import dataclass
 
 VERDICTS = {
     "refuted": ("R", "fails: the kernel is refused"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lend.cli.demo import kernels, reference
+from lend.diagnostics.records import dataclass
 
 Array = NDArray[Any]
 Announce = Callable[[str, float], None]

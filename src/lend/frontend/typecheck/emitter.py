@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Hashable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NoReturn, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Access, Site, SiteKind
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Dependency

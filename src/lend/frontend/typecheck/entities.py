@@ -7,9 +7,10 @@ Invariants: entities are frozen; tuples and records exist only here, the typed t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Captured
 from lend.ir import syntax

@@ -7,11 +7,12 @@ Invariants: the result is a typed kernel, or diagnostics and no kernel.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Captured, Dependency
 from lend.frontend.contracts import is_contract, without_contracts

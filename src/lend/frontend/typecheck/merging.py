@@ -7,9 +7,9 @@ Invariants: a form says all that the code after the merge may know; `conform` em
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.typecheck.conversions import Conversions, join_types

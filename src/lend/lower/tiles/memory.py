@@ -6,8 +6,7 @@ Invariants: what a mask leaves out is neither read nor written. Reads that sever
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import BF16, F16, ScalarType
@@ -153,11 +152,12 @@ def _store_vector(pack: PackWriter, operation: typed.Store, place: Place, mask: 
     type, builder = operation.value.scalar, pack.builder
     descriptor = array_at(pack, operation.array, place)
     spot = _spot(pack, operation.array, operation.indices, operation.path, place)
-    value = spread(pack.lanes, register_type(type), pack.vector(operation.value, place))
+    value = pack.vector(operation.value, place)
+    if type in (F16, BF16):
+        value = scalar_narrow.to_bits(pack.wide, type, value)
+    value = spread(pack.lanes, register_type(type), value)
     if type.kind == "bool":
         value = builder.emit(f"zext <{pack.lanes} x i1> {value} to <{pack.lanes} x i8>")
-    elif type in (F16, BF16):
-        value = scalar_narrow.to_bits(pack.wide, type, value)
     align, suffix = descriptor.alignment(type), pack.access(operation.array)
     vector = vector_type(pack.lanes, memory_type(type))
     side = _side(type, spot)

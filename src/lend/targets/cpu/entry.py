@@ -12,10 +12,11 @@ The code knows no address of this process: `OBJECTS` (`entry_builder.py`) is fil
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CellType, ModuleType
 from typing import Any, TypeVar
 
+from lend.diagnostics.records import dataclass
 from lend.frontend.capture import Captured, captured_value
 from lend.ir import syntax
 from lend.language.abi import FAULT_LOCK, FAULT_THREAD, FAULT_WORDS, NO_FAULT, argument_words, result_words

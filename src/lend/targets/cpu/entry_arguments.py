@@ -9,11 +9,12 @@ Invariants: whatever is admitted here has in Python the same type, words and ext
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from lend.diagnostics.records import dataclass
 from lend.language.abi import MAX_SIZE
 from lend.language.dims import DimType, Size, SizeExpression
 from lend.language.dtypes import numpy_dtype, scalar_of

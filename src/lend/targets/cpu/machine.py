@@ -6,11 +6,12 @@ Invariants: code is generated for exactly `Machine.features`; an engine gets a t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite
 import llvmlite.binding as llvm
+
+from lend.diagnostics.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ import struct
 import sys
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from lend.diagnostics.records import dataclass
 from lend.language.dtypes import numpy_dtype
 from lend.language.types import BF16, SCALARS, ScalarType
 

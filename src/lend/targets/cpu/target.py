@@ -5,8 +5,7 @@ Does: hold what the driver needs to know of this target, as one frozen value.  D
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from lend.diagnostics.records import dataclass
 from lend.targets.cpu.emit import CompiledModule, compile_module, load_object
 from lend.targets.cpu.machine import Machine, host, named
 from lend.targets.cpu.object_file import read_symbols

@@ -12,11 +12,11 @@ The names follow the x86-64 and AArch64 vector function ABIs: `_ZGV` set `N` lan
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from lend.diagnostics.records import dataclass
 from lend.lower.math import VECTOR_MARK
 from lend.targets.cpu.libraries import load_libraries
 from lend.targets.cpu.machine import Machine
