@@ -191,6 +191,13 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     assert_type(saxpy.proofs(2.0, x, x.copy()).summary, str)
     assert_type(saxpy.lower(2.0, x, x.copy()).llvm, str)
     assert_type(saxpy.lower(2.0, x, x.copy()).asm, str)
+    for loop in saxpy.explain(2.0, x, x.copy()).loops:
+        assert_type(loop.iterations, int | None)
+        assert_type(None if loop.vector is None else loop.vector.elements, int | None)
+        assert_type(loop.advice, tuple[str, ...])
+        assert_type([access.array for access in loop.accesses if access.pattern == "gathered"], list[str])
+        assert_type(None if loop.obstacle is None else loop.obstacle.reason, str | None)
+    assert_type(saxpy.explain().host[0].waves if saxpy.explain().host else False, bool)
 
 
 def settings() -> None:

@@ -30,10 +30,12 @@ def explain(compilation: Compilation, binding: Binding | None) -> Explanation:
 
 def surroundings() -> Surroundings:
     """This process's machine and settings."""
+    from lend.lower.waves_ir import PART
     from lend.targets.cpu.caches import cache_bytes
     from lend.targets.cpu.target import cpu
 
-    return Surroundings(max(1, snapshot().threads), cache_bytes(), cpu().machine.vector_bytes)
+    last = cache_bytes()[-1]
+    return Surroundings(max(1, snapshot().threads), last, last // PART, cpu().machine.vector_bytes)
 
 
 def _given(kernel: Kernel, binding: Binding) -> Given:

@@ -6,8 +6,9 @@ For "unique", `lend_distinct` is the same with bits for sparse elements too.
 Does not: know layouts, dtypes or words for what is wrong (`driver/index_arrays.py`).
 
 How it works. "index" and "offsets" are one parallel read. "unique" looks at the first elements: if they ascend, so may all, which
-is one read as well. If not, each part of the array sets a bit for each of its elements in a row of bits of its own, and there
-must be as many bits, in all rows together, as elements. No bit is tested before it is set, which would double the time.
+is one read as well. If not, a bit is set for each element, in rows of bits of which a thread has one to itself while it works
+on a piece of the array; there must be as many bits, in all rows together, as elements. No bit is tested before it is set, which
+would double the time.
 
 Invariants: the answer is `GOOD`, `WRONG`, or `OPEN` for elements of "unique" that are too sparse for bits, or if there is no
 memory for those. Elements are read only, and each once where bits are set, so that whoever changes them meanwhile gets some
@@ -32,17 +33,18 @@ SAMPLE = 1 << 10
 SPARSE = 64
 """With more possible values for each element, there are no bits."""
 
-SHORT = 64
-"""The first part of an array whose bits are set is this part of it: a launch begins alone, before it wakes other threads."""
+MARKED = 1 << 15
+"""So many elements have their bits set with one row."""
 
-ELEMENTS, COUNT, LIMIT, BAD, ROWS, WORDS, PARTS, TOTAL = range(0, 64, 8)
-"""Offsets in what the regions get."""
+ELEMENTS, COUNT, LIMIT, BAD, ROWS, WORDS, PARTS, TOTAL, FREE = range(0, 72, 8)
+"""Offsets in what the regions get; `FREE` has a bit for each row that nobody uses."""
 
 _COMMON = """
 declare void @lend_parallel_for(ptr, ptr, i64, i64)
 declare i$W @llvm.umax.i$W(i$W, i$W)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.cttz.i64(i64, i1)
 
 ; Whether one of %n > 0 elements is above the limit.
 define internal i1 @lend.above(ptr readonly %x, i64 %n, i$W %limit) nounwind {
@@ -140,7 +142,7 @@ _FALLS = "%wrong = call i1 @lend.falls(ptr %first, i64 %n)"
 _BEGIN = """
 define i32 @lend_test(ptr %x, i64 %count, i64 %limit) nounwind {
 entry:
-  %env = alloca [8 x i64], align 8
+  %env = alloca [9 x i64], align 8
   store ptr %x, ptr %env, align 8
   %limit.at = getelementptr i8, ptr %env, i64 $LIMIT
   store i64 %limit, ptr %limit.at, align 8
@@ -207,7 +209,7 @@ def _set(number: int, index: str, step: int, following: str = "") -> str:
 
 
 _MARK = """
-; Set the bits of the parts from %begin to %end.
+; Set the bits of the elements of pieces.
 define internal void @lend.mark.region(ptr %env, i64 %begin, i64 %end) nounwind {
 entry:
   %x = load ptr, ptr %env, align 8
@@ -220,26 +222,35 @@ entry:
   %rows = load ptr, ptr %rows.at, align 8
   %words.at = getelementptr i8, ptr %env, i64 $WORDS
   %words = load i64, ptr %words.at, align 8
-  %parts.at = getelementptr i8, ptr %env, i64 $PARTS
-  %parts = load i64, ptr %parts.at, align 8
   %bad.at = getelementptr i8, ptr %env, i64 $BAD
-  br label %part
-part:
-  %p = phi i64 [ %begin, %entry ], [ %p.next, %next ]
-  %from = call i64 @lend.start(i64 %count, i64 %parts, i64 %p)
-  %p.next = add i64 %p, 1
-  %to = call i64 @lend.start(i64 %count, i64 %parts, i64 %p.next)
-  %row.offset = mul i64 %p, %words
+  %free.at = getelementptr i8, ptr %env, i64 $FREE
+  br label %wait
+wait:
+  %free = load atomic i64, ptr %free.at monotonic, align 8
+  %some = icmp ne i64 %free, 0
+  br i1 %some, label %try, label %wait
+try:
+  %lowest = sub i64 %free, 1
+  %without = and i64 %free, %lowest
+  %exchange = cmpxchg ptr %free.at, i64 %free, i64 %without acquire monotonic
+  %got = extractvalue { i64, i1 } %exchange, 1
+  br i1 %got, label %start, label %wait
+start:
+  %number = call i64 @llvm.cttz.i64(i64 %free, i1 true)
+  %row.offset = mul i64 %number, %words
   %row = getelementptr i64, ptr %rows, i64 %row.offset
+  %first = mul i64 %begin, $MARKED
+  %up = mul i64 %end, $MARKED
+  %to = call i64 @llvm.umin.i64(i64 %up, i64 %count)
   br label %head
 head:
-  %k = phi i64 [ %from, %part ], [ %stop, %one ]
-  %some = icmp ult i64 %k, %to
-  br i1 %some, label %piece, label %next
+  %k = phi i64 [ %first, %start ], [ %stop, %one ]
+  %left = icmp ult i64 %k, %to
+  br i1 %left, label %piece, label %release
 piece:
   %bad = load atomic i64, ptr %bad.at monotonic, align 8
   %go = icmp eq i64 %bad, 0
-  br i1 %go, label %measure, label %done
+  br i1 %go, label %measure, label %release
 measure:
   %over = add i64 %k, $EACH
   %stop = call i64 @llvm.umin.i64(i64 %over, i64 %to)
@@ -259,32 +270,13 @@ one:
   br i1 %more, label %load.4, label %head
 $ONE  %j.next = add i64 %j, 1
   br label %one
-next:
-  %again = icmp ult i64 %p.next, %end
-  br i1 %again, label %part, label %done
 report:
   store atomic i64 1, ptr %bad.at monotonic, align 8
-  br label %done
-done:
+  br label %release
+release:
+  %mine = shl nuw i64 1, %number
+  %unused = atomicrmw or ptr %free.at, i64 %mine release
   ret void
-}
-
-; Where a part begins. The first is short, if there are several; the others are alike.
-define internal i64 @lend.start(i64 %count, i64 %parts, i64 %p) nounwind {
-  %several = icmp ugt i64 %parts, 1
-  %shortened = udiv i64 %count, $SHORT
-  %short = select i1 %several, i64 %shortened, i64 0
-  %alike = sub i64 %parts, 1
-  %divisor = select i1 %several, i64 %alike, i64 1
-  %behind = sub i64 %p, 1
-  %factor = select i1 %several, i64 %behind, i64 %p
-  %rest = sub i64 %count, %short
-  %product = mul i64 %rest, %factor
-  %share = udiv i64 %product, %divisor
-  %start = add i64 %short, %share
-  %first = icmp eq i64 %p, 0
-  %where = select i1 %first, i64 0, i64 %start
-  ret i64 %where
 }
 
 ; Unite the rows in the first one and count the bits, for pieces of $EACH_WORDS words.
@@ -398,13 +390,20 @@ rows:
   store i64 %words, ptr %words.at, align 8
   %threads = call i64 @lend_thread_count()
   %dense = udiv i64 %count, %words
-  %most = add i64 %dense, 1
-  %useful = call i64 @llvm.umin.i64(i64 %threads, i64 %most)
-  %small = icmp ult i64 %count, $ALONE
-  %shares = select i1 %small, i64 1, i64 %useful
-  %alone = icmp ule i64 %shares, 1
-  %first.more = add i64 %shares, 1
-  %parts = select i1 %alone, i64 1, i64 %first.more
+  %dense.more = add i64 %dense, 1
+  %most = call i64 @llvm.umin.i64(i64 %dense.more, i64 64)
+  %small = icmp ule i64 %count, $MARKED
+  %rows.most = select i1 %small, i64 1, i64 %most
+  %parts = call i64 @llvm.umin.i64(i64 %threads, i64 %rows.most)
+  %unused.bits = sub i64 64, %parts
+  %free = lshr i64 -1, %unused.bits
+  %free.at = getelementptr i8, ptr %env, i64 $FREE
+  store i64 %free, ptr %free.at, align 8
+  %share = udiv i64 %count, %parts
+  %share.pieces = udiv i64 %share, $MARKED
+  %share.chunk = add i64 %share.pieces, 1
+  %enough = icmp uge i64 %parts, %threads
+  %chunk = select i1 %enough, i64 1, i64 %share.chunk
   %parts.at = getelementptr i8, ptr %env, i64 $PARTS
   store i64 %parts, ptr %parts.at, align 8
   %total.at = getelementptr i8, ptr %env, i64 $TOTAL
@@ -417,7 +416,7 @@ rows:
 mark:
   %rows.at = getelementptr i8, ptr %env, i64 $ROWS
   store ptr %memory, ptr %rows.at, align 8
-  %outside = call i1 @lend.pieces(ptr @lend.mark.region, ptr %env, i64 %parts, i64 1, i64 1)
+  %outside = call i1 @lend.pieces(ptr @lend.mark.region, ptr %env, i64 %count, i64 $MARKED, i64 %chunk)
   br i1 %outside, label %over, label %count.bits
 count.bits:
   %unused = call i1 @lend.pieces(ptr @lend.count.region, ptr %env, i64 %words, i64 $EACH_WORDS, i64 $CHUNK)
@@ -447,8 +446,6 @@ define i32 @lend_distinct(ptr %x, i64 %count, i64 %limit) nounwind {
 )
 
 EACH_WORDS = 512
-ALONE = 1 << 14
-"""Fewer elements have their bits set by one thread."""
 
 
 def index_test_ir(kind: str, bits: int) -> str:
@@ -463,9 +460,9 @@ def index_test_ir(kind: str, bits: int) -> str:
         text += _OFFSETS if kind == "offsets" else _UNIQUE + mark
     values = {
         "W": bits, "FALLS": "uge" if kind == "unique" else "ugt", "WIDEN": "zext i" + str(bits),
-        "EACH": PIECE_BYTES * 8 // bits, "EACH_WORDS": EACH_WORDS, "CHUNK": CHUNK, "SAMPLE": SAMPLE, "SHORT": SHORT,
+        "EACH": PIECE_BYTES * 8 // bits, "EACH_WORDS": EACH_WORDS, "CHUNK": CHUNK, "SAMPLE": SAMPLE, "MARKED": MARKED,
         "COUNT": COUNT, "LIMIT": LIMIT, "BAD": BAD, "ROWS": ROWS, "WORDS": WORDS, "PARTS": PARTS, "TOTAL": TOTAL,
-        "GOOD": GOOD, "WRONG": WRONG, "OPEN": OPEN, "ALONE": ALONE,
+        "GOOD": GOOD, "WRONG": WRONG, "OPEN": OPEN, "FREE": FREE,
     }  # fmt: skip
     if bits == 64:  # a conversion must change the width
         text = re.sub(r"(?:\$WIDEN|trunc i64) (%[\w.]+) to (?:i64|i\$W)", r"add i64 \1, 0", text)
