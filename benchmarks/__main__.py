@@ -18,6 +18,7 @@ from pathlib import Path
 from benchmarks import contenders, report
 from benchmarks.cases import Case, cases
 from benchmarks.rounds import Row, measure
+from benchmarks.timing import CLOCK
 
 EVERYONE = ("lend", "C++", "Numba", "Taichi", "Warp", "NumPy")
 QUICK_ROUNDS = 7
@@ -31,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results = report.Results.from_json(json.loads(options.read.read_text(encoding="utf-8")))
         print(report.page(results))
         return publish(results, options)
+    if options.clock == "processor" and options.threads != 1:
+        parser.error("processor time says something of one thread only: --threads 1")
+    os.environ[CLOCK] = options.clock
     known = cases()
     chosen = [case for case in known if not options.kernels or case.name in options.kernels or case.family in options.kernels]
     unknown = [name for name in options.kernels if name not in {part for case in known for part in (case.name, case.family)}]
@@ -53,6 +57,12 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--contenders", type=names, default=list(EVERYONE), metavar="A,B", help=f"of {', '.join(EVERYONE)}")
     available = len(os.sched_getaffinity(0))
     parser.add_argument("--threads", type=int, default=available, metavar="N", help="threads for everyone (default: all cores)")
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "processor"],
+        default="wall",
+        help="processor: count the processes' processor time, for a busy machine and one thread (default: %(default)s)",
+    )
     parser.add_argument("--rounds", type=int, metavar="N", help=f"rounds (default: 25, with --quick {QUICK_ROUNDS})")
     parser.add_argument("--quick", action="store_true", help="the first size of each kernel only, few rounds")
     parser.add_argument("--size", choices=["small", "large"], help="each kernel's first or last size only")
@@ -86,7 +96,8 @@ def run(chosen: Sequence[Case], options: argparse.Namespace) -> tuple[report.Res
             contender.end()
     software = ", ".join(dict.fromkeys(one.label for one in taking_part))
     wrong = any(note.startswith(("wrong", "failed")) for row in rows for note in row.notes.values())
-    return report.Results(rows, machine(), software, options.threads, cache_bytes()), wrong
+    where = machine() + (", processor time" if options.clock == "processor" else "")
+    return report.Results(rows, where, software, options.threads, cache_bytes()), wrong
 
 
 def sizes(case: Case, options: argparse.Namespace):
