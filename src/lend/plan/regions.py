@@ -65,8 +65,15 @@ class DeviceRegion:
 
     def chunk(self, iterations: int, cost: int) -> int:
         """The chunk of a launch of so many iterations that cost so much each (`lower/chunks.py` writes the same as code)."""
-        chunk = max(-(-CHUNK_WORK // cost), -(-iterations // CHUNKS))
+        grain = -(-CHUNK_WORK // cost)
+        shares = 1 << (min(max(iterations // grain, 1), CHUNKS).bit_length() - 1)
+        chunk = -(-iterations // shares) if grain >= FINE else max(grain, -(-iterations // CHUNKS))
         return -(-chunk // self.unit) * self.unit
+
+    def alone(self, cost: int) -> int:
+        """The most iterations that are one chunk."""
+        grain = -(-CHUNK_WORK // cost)
+        return max(2 * grain - 1, self.unit) if grain >= FINE else -(-grain // self.unit) * self.unit
 
     def __str__(self) -> str:
         dimensions = len(self.parallel.box)

@@ -214,7 +214,7 @@ class _Reporter:
 
     def _threads(self, region: DeviceRegion) -> Threads:
         cost = self.sizes.cost(region.work)
-        return Threads(self.surroundings.threads, None if cost is None else region.chunk(1, cost), self.sizes.pieces(region))
+        return Threads(self.surroundings.threads, None if cost is None else region.alone(cost), self.sizes.pieces(region))
 
     def _inside(self, region: DeviceRegion, inner: Region) -> Iterator[SequentialLoop]:
         """The loops in a body, the outer ones first."""

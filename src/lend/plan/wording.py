@@ -133,8 +133,7 @@ def _threads(loop: LoopReport, region: DeviceRegion, wave: HostLoopReport | None
             return f"this call stays on the calling thread: {loop.iterations:,} iterations are too few to share{limit}"
         return f"this call is cut into {threads.pieces} pieces, for up to {counted(threads.available, 'thread')}"
     if threads.alone is not None:
-        alone = f"up to {threads.alone:,} iterations stay on the calling thread"
-        return f"{alone}; more are cut into pieces of that size or larger, {CHUNKS} at most"
+        return f"up to {threads.alone:,} iterations stay on the calling thread; more are cut into pieces, {CHUNKS} at most"
     return (
         f"cut into pieces of {CHUNK_WORK:,} simple operations or more, {CHUNKS} at most; an iteration takes {region.work}; "
         "what is one piece stays on the calling thread"

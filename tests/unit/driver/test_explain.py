@@ -386,7 +386,7 @@ def test_large_calls_stream_and_share_and_small_ones_do_not() -> None:
     large = only(copy.explain(np.zeros(least), np.zeros(least)))
     assert large.streaming is not None and large.streaming.used and large.threads.pieces == 64
     said(large, "64 pieces, for up to 4 threads")
-    assert small.threads.alone == large.threads.alone == 16384
+    assert small.threads.alone == large.threads.alone == 32767
 
 
 def test_pieces_follow_from_sizes_that_the_kernel_computes() -> None:

@@ -8,6 +8,7 @@ from hand_built import Builder, lower, plan, t
 
 from lend.language import abi
 from lend.plan.regions import CHUNK_WORK, FINE
+from lend.plan.sizes import Given, Sizes
 
 
 class Recorder:
@@ -28,7 +29,8 @@ class Recorder:
 
         self._kept = parallel_for
         where = ctypes.cast(parallel_for, ctypes.c_void_p).value
-        text = lower(plan(kernel)).replace("declare void @lend_parallel_for(ptr, ptr, i64, i64)", "")
+        self.kernel, self.plan = kernel, plan(kernel)
+        text = lower(self.plan).replace("declare void @lend_parallel_for(ptr, ptr, i64, i64)", "")
         text = text.replace("@lend_parallel_for", "@recorded")
         text += f"""
 define void @recorded(ptr %a, ptr %b, i64 %c, i64 %d) {{
@@ -98,6 +100,25 @@ def test_chunks_of_a_reduction_are_whole_blocks():
     for n, chunk in ((2048, None), (2049, 2048), (64 * 2048 + 1, 4096), (500_000, 8192)):
         kept, given = words(n, 10**3 if n < 5000 else 40)
         assert recorder(*given) == ([] if chunk is None else [(n, chunk)])
+
+
+@pytest.mark.parametrize("reduces", [False, True])
+def test_a_plan_says_into_how_many_pieces_a_launch_is_cut(reduces):
+    recorder = rows(reduces)
+    region, (n_value, m_value) = recorder.plan.regions[0], [p.value for p in recorder.kernel.parameters[:2]]
+
+    def pieces(n, m):
+        return Sizes(recorder.kernel, Given({n_value: n, m_value: m})).pieces(region)
+
+    for m in (0, 1, 10, 500, 10**4):
+        alone = region.alone(region.work.operations + region.work.loops[0][1].operations * m)
+        assert pieces(0, m) == 0 and pieces(alone, m) == 1 and pieces(alone + 1, m) > 1
+        for n in (1, 63, 64, 65, 127, 128, 2049, 10**4, alone, alone + 1, 2 * alone + 3, 10**5):
+            if n * (m + 1) > 10**7:
+                continue
+            kept, given = words(n, m)
+            launches = recorder(*given) or [(n, n)]
+            assert [-(-total // chunk) for total, chunk in launches] == [pieces(n, m)], (n, m)
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])
