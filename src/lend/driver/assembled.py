@@ -43,10 +43,10 @@ class _Texts:
 def _store() -> tuple[Store, bytes] | None:
     try:
         settings = snapshot()
-    except LendError:  # it is reported at a call
+        disk = kept.store(settings)
+        return None if disk is None else (disk, environment(settings))
+    except (LendError, OSError):  # a wrong setting is reported at a call
         return None
-    disk = kept.store(settings)
-    return None if disk is None else (disk, environment(settings))
 
 
 def _key(text: str, environment: bytes) -> bytes:

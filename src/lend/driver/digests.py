@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import sys
 import types
-from functools import lru_cache
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 import numpy as np
 
 from lend.diagnostics.errors import LendError
 from lend.frontend.capture import Captured, outline
-from lend.frontend.excerpt import Excerpt, excerpt
 from lend.frontend.signature import evaluate
 from lend.language.annotations import AnnotationRefused, parameter_kind
 from lend.language.dims import DimType, Size, SizeExpression
@@ -61,12 +59,6 @@ def is_own(module: str | None) -> bool:
     return module is not None and (module == "lend" or module.startswith("lend."))
 
 
-@lru_cache(maxsize=256)
-def excerpt_of(captured: Captured) -> Excerpt:
-    """The lines of a captured function."""
-    return excerpt(captured.source, captured.code)
-
-
 class Digester:
     """Describes the parts of one kernel."""
 
@@ -100,7 +92,7 @@ class Digester:
         return ("function", self._text(captured), captured.name, annotations, defaults)
 
     def _text(self, captured: Captured) -> Description:
-        found = excerpt_of(captured)
+        found = captured.excerpt
         if not found.text:
             raise Unkeepable
         return (captured.qualname, found.text, found.code)

@@ -14,7 +14,7 @@ from typing import Any
 from lend.diagnostics.proofs import Proof, Proofs, UncheckedBlock, Witness
 from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Source, Span
-from lend.driver.digests import Unkeepable, excerpt_of
+from lend.driver.digests import Unkeepable
 from lend.driver.reads import Reads
 from lend.frontend.capture import Captured
 from lend.frontend.conditions import Condition
@@ -62,7 +62,7 @@ class Coder:
         if fitting:
             inner = min(fitting, key=lambda k: _length(self._reads.captured[k]))
             place: int | str = inner
-            first = excerpt_of(self._reads.captured[inner]).first
+            first = self._reads.captured[inner].excerpt.first
         else:
             place, first = _own_module(span), 0
         return [place, span.line - first, span.column, span.end_line - first, span.end_column]
@@ -77,7 +77,7 @@ class Coder:
         if isinstance(place, str):
             return _own_source(place), 0
         captured = self._reads.captured[place]
-        return captured.source, excerpt_of(captured).first
+        return captured.source, captured.excerpt.first
 
     def site(self, site: Site) -> Json:
         """A place that can fail."""
@@ -164,7 +164,7 @@ class Coder:
         """A contract of the kernel."""
         if not isinstance(contract.holds, Condition):
             raise Unkeepable
-        line = contract.line - excerpt_of(self._reads.captured[0]).first
+        line = contract.line - self._reads.captured[0].excerpt.first
         return [contract.holds.text, contract.text, contract.message, line, list(contract.names)]
 
     def to_contract(self, json: Json, signature: Signature) -> Contract:
@@ -172,7 +172,7 @@ class Coder:
         code, text, message, line, names = json
         captured = self._reads.captured[0]
         holds = Condition(code, captured, signature)
-        line += excerpt_of(captured).first
+        line += captured.excerpt.first
         return Contract(text, message, captured.source.filename, line, tuple(names), holds)
 
 
@@ -183,12 +183,12 @@ def _pairs(json: Json) -> tuple[tuple[str, int], ...]:
 def _contains(captured: Captured, span: Span) -> bool:
     if captured.source.filename != span.source.filename or captured.source.text != span.source.text:
         return False
-    found = excerpt_of(captured)
+    found = captured.excerpt
     return found.first <= span.line and span.end_line <= found.last
 
 
 def _length(captured: Captured) -> int:
-    found = excerpt_of(captured)
+    found = captured.excerpt
     return found.last - found.first
 
 

@@ -29,7 +29,7 @@ _LIBRARIES = (".so", ".dylib", ".pyd", ".dll")
 
 
 def environment(settings: Settings) -> bytes:
-    """A digest of all of it."""
+    """A digest of all of it. Raises OSError where lend's own files cannot be looked at: then nothing can be kept."""
     decisive = sorted((name, repr(value)) for name, value in asdict(settings).items() if name not in _HARMLESS)
     return digest(repr((_process(), decisive)).encode())
 
@@ -67,7 +67,10 @@ def _sources(folder: str, name: str) -> Iterator[tuple[str, int, int]]:
 
 def library(package: str) -> tuple[str, ...]:
     """A compiled library's version and the sizes of its files, without loading it."""
-    spec = find_spec(package)
+    try:
+        spec = find_spec(package)
+    except ValueError:  # something else has that name
+        spec = None
     if spec is None or not spec.submodule_search_locations:
         return (package, "none")
     folder = spec.submodule_search_locations[0]

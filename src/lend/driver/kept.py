@@ -104,10 +104,11 @@ def definition_key(captured: Captured, signature: Signature, math: str, require:
     """The key of a kernel as defined; None if it cannot be kept."""
     try:
         settings = snapshot()
-        described = Digester().kernel(captured, signature, math, require)
-    except (LendError, Unkeepable):  # a wrong setting is reported at the first call
+        if not settings.cache:
+            return None
+        return _key(environment(settings), Digester().kernel(captured, signature, math, require))
+    except (LendError, Unkeepable, OSError):  # a wrong setting is reported at the first call
         return None
-    return _key(environment(settings), described)
 
 
 def find_definition(key: bytes, captured: Captured, signature: Signature) -> KeptDefinition | None:

@@ -91,11 +91,11 @@ class _Shared:
         call = Kernel.__dict__["__call__"]
         names = ObjectNames([(["call"], call), *((["owner", k], cls) for k, cls in enumerate(plain_owners()))])
         store = kept.store(snapshot())
-        key = digest(environment(snapshot()) + b"shared") + b"e"
-        found = None if store is None else _find(store.find(key), names)
+        key = None if store is None else _shared_key()
+        found = None if store is None or key is None else _find(store.find(key), names)
         if found is None:
             self._module, self._objects = self._assemble(call)
-            if store is not None:
+            if store is not None and key is not None:
                 _save(store, key, self._module, self._objects, names, [])
         else:
             self._module, self._objects, _ = found
@@ -111,6 +111,13 @@ class _Shared:
         assert abi is not None
         text, objects = support_code(call, plain_owners(), abi)
         return compile_module(text, quick=True, symbols=function_addresses()), objects
+
+
+def _shared_key() -> bytes | None:
+    try:
+        return digest(environment(snapshot()) + b"shared") + b"e"
+    except OSError:
+        return None
 
 
 @cache

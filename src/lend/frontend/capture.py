@@ -20,6 +20,7 @@ from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import ArgumentError, CompileError
 from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Source, Span
+from lend.frontend.excerpt import Excerpt, excerpt
 from lend.frontend.locate import Definition, Found, locate, parse_file, source_of
 
 
@@ -52,6 +53,11 @@ class Captured:
         Raises CompileError where the file has changed or cannot be parsed, or the function is a method.
         """
         return _node(self.source, self.code)
+
+    @cached_property
+    def excerpt(self) -> Excerpt:
+        """The lines of its file that it stands in."""
+        return excerpt(self.source, self.code)
 
     def resolve(self, name: str) -> tuple[bool, Any]:
         """Whether `name` is bound outside the function, and its value now: closure, then globals, then builtins."""

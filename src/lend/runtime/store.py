@@ -42,6 +42,12 @@ RENEW = 3600.0
 ABANDONED = 3600.0
 """Half-written files of processes that died are removed after so many seconds."""
 
+MEASURED = "measured"
+"""A file whose time says when the folder was measured last, by any process."""
+
+MEASURE = 600.0
+"""It is measured again after so many seconds, or when one process has saved a part of the limit."""
+
 LEVEL = 0.75
 """A folder that is too large is reduced to this part of its limit."""
 
@@ -67,7 +73,7 @@ class Store:
         self.limit = limit
         self._usable: bool | None = None  # not looked at yet
         self._unwritable = False
-        self._saved: int | None = None  # bytes since the folder was measured
+        self._saved = 0  # bytes since this process has measured the folder
 
     # ------------------------------------------------------------------------------------------------------------- using
 
@@ -100,8 +106,8 @@ class Store:
             self._unwritable = True
             _warn(f"lend cannot keep compiled kernels in {self.folder}: {error.strerror or error}")
             return
-        self._saved = None if self._saved is None else self._saved + len(content)
-        if self._saved is None or self._saved > self.limit // 16:
+        self._saved += len(content)
+        if self._saved > self.limit // 16 or self._is_due():
             self.evict()
 
     # ---------------------------------------------------------------------------------------------------------- the folder
@@ -113,6 +119,9 @@ class Store:
     def evict(self) -> int:
         """Remove the least recently used files if there are too many, and what processes that died left; gives the bytes."""
         self._saved = 0
+        with contextlib.suppress(OSError):
+            os.close(os.open(os.path.join(self.folder, MEASURED), os.O_WRONLY | os.O_CREAT, 0o600))
+            os.utime(os.path.join(self.folder, MEASURED))
         files, removed, now = self.entries(), 0, time.time()
         for entry in files:
             if not entry.path.endswith(SUFFIX) and entry.used < now - ABANDONED:
@@ -141,6 +150,13 @@ class Store:
                     status = file.stat(follow_symlinks=False)
                     if stat.S_ISREG(status.st_mode) and SUFFIX in file.name:
                         yield Entry(file.path, status.st_mtime, status.st_size)
+
+    def _is_due(self) -> bool:
+        """Whether nobody has measured the folder for a while."""
+        try:
+            return os.stat(os.path.join(self.folder, MEASURED)).st_mtime < time.time() - MEASURE
+        except OSError:
+            return True
 
     def _path(self, key: bytes) -> str:
         return os.path.join(self.folder, key.hex() + SUFFIX)

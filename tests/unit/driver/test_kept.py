@@ -670,7 +670,7 @@ def test_steps_are_shown_even_if_a_kernel_was_compiled_before(load: Load, capsys
 def test_damaged_files_are_compiled_anew(load: Load, made: Made, folder: Path, damage: str) -> None:
     expected = outcomes(load(TOOLS))
     made.take()
-    contents = {file: file.read_bytes() for file in folder.iterdir()}
+    contents = {file: file.read_bytes() for file in folder.iterdir() if ".kernel" in file.name}
     others = [*list(contents.values())[1:], b""]
     for (file, content), other in zip(contents.items(), others, strict=True):
         middle = len(content) // 2

@@ -38,7 +38,7 @@ def _warnings_are_new(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def files(store: Store) -> list[Path]:
-    return sorted(Path(store.folder).iterdir())
+    return sorted(path for path in Path(store.folder).iterdir() if SUFFIX in path.name)
 
 
 # ----------------------------------------------------------------------------------------------------- finding and saving
@@ -331,6 +331,17 @@ def test_a_folder_never_grows_far_beyond_its_limit(tmp_path: Path) -> None:
         store.save(bytes([k]) * 20, b"x" * 5_000)
         assert sum(entry.size for entry in store.entries()) < 115_000
     assert store.find(bytes([199]) * 20) is not None
+
+
+def test_many_processes_that_save_little_keep_the_limit_too(tmp_path: Path) -> None:
+    for k in range(60):
+        Store(str(tmp_path), 100_000).save(bytes([k]) * 20, b"x" * 5_000)
+    measured = tmp_path / "lend-1" / "measured"
+    os.utime(measured, (time.time() - 3600,) * 2)
+    Store(str(tmp_path), 100_000).save(KEY, b"x" * 5_000)
+    store = Store(str(tmp_path), 100_000)
+    assert sum(entry.size for entry in store.entries()) < 100_000
+    assert measured.stat().st_mtime > time.time() - 1000
 
 
 def test_something_too_large_is_not_kept(tmp_path: Path) -> None:
