@@ -138,3 +138,12 @@ def test_strict_code_agrees_with_default_code_in_several_chunks(name: str) -> No
             for value, arrays in outcomes[first + 1 : first + len(THREADS)]:
                 assert bits(value) == bits(outcomes[first][0])
                 assert [bits(array) for array in arrays] == [bits(array) for array in outcomes[first][1]]
+
+
+@CASES_BY_NAME
+def test_explain_says_what_becomes_of_every_loop(name: str) -> None:
+    case = CASES[name]
+    arguments = case.arguments(np.random.default_rng(0), *case.chunked_extents[0])
+    report = kernel_of(case).explain(*arguments)
+    assert report.loops and all(loop.sentences and (loop.vector is None) == (loop.obstacle is not None) for loop in report.loops)
+    assert all(loop.iterations is not None for loop in report.loops if not report.host)

@@ -134,6 +134,7 @@ class _Reporter:
             self._obstacle(region, proofs),
             tuple(self._accesses(region)),
             self._streaming(region),
+            "" if region.unstreamed is None else wording.unstreamed(region.unstreamed),
             self._threads(region),
             _reduced(parallel),
             tuple(self._inside(region, parallel.body)),

@@ -19,7 +19,7 @@ from lend.language.reduction import BLOCK, LANES
 from lend.language.types import Layout
 from lend.plan import tiling
 from lend.plan.regions import CHUNK_WORK, CHUNKS, DeviceRegion
-from lend.plan.streams import SHORTEST_RUN
+from lend.plan.streams import SHORTEST_RUN, Unstreamed
 from lend.plan.variation import Variation
 from lend.plan.waves import Decision, Order
 
@@ -49,6 +49,8 @@ def sentences(
         yield "reduction", _reduction(loop)
     if loop.streaming is not None:
         yield "stores", _streaming(loop)
+    elif region.unstreamed in (Unstreamed.UPDATES, Unstreamed.NOT_WHOLE_LINES) and not loop.inside:
+        yield "stores", f"through the caches, since {loop.unstreamed}"
     yield "threads", _threads(loop, region, wave, kernel)
 
 
@@ -121,6 +123,21 @@ def _streaming(loop: LoopReport) -> str:
     return text if streaming.used is None else f"{text}: {'so in this call' if streaming.used else 'not in this call'}"
 
 
+_UNSTREAMED = {
+    Unstreamed.NOT_BY_ROW: "it is not done in vectors along the last index alone",
+    Unstreamed.IN_WAVES: "what a step writes is read soon after, in waves",
+    Unstreamed.READS_NOTHING: "nothing is read, so that nothing would be saved",
+    Unstreamed.READS_VIEWS: "what it reads may be what it writes",
+    Unstreamed.UPDATES: "it reads what it writes",
+    Unstreamed.NOT_WHOLE_LINES: "it does not write one element after the other in every iteration, or several times",
+}
+
+
+def unstreamed(reason: Unstreamed) -> str:
+    """Why stores go through the caches."""
+    return _UNSTREAMED[reason]
+
+
 def _threads(loop: LoopReport, region: DeviceRegion, wave: HostLoopReport | None, kernel: Span) -> str:
     threads = loop.threads
     if wave is not None and wave.used:
@@ -130,7 +147,8 @@ def _threads(loop: LoopReport, region: DeviceRegion, wave: HostLoopReport | None
             if not loop.iterations:
                 return "this call has no iterations"
             limit = "" if threads.alone is None else f" (from {threads.alone + 1:,} on they are shared)"
-            return f"this call stays on the calling thread: {loop.iterations:,} iterations are too few to share{limit}"
+            few = "one iteration is" if loop.iterations == 1 else f"{loop.iterations:,} iterations are"
+            return f"this call stays on the calling thread: {few} too few to share{limit}"
         return f"this call is cut into {threads.pieces} pieces, for up to {counted(threads.available, 'thread')}"
     if threads.alone is not None:
         return f"up to {threads.alone:,} iterations stay on the calling thread; more are cut into pieces, {CHUNKS} at most"
@@ -253,7 +271,8 @@ def around(loop: HostLoopReport, decision: Decision) -> Iterator[Sentence]:
         yield "steps", f"one after the other, each over the whole of its arrays: {loop.reason}"
         return
     axes = "rows" if decision.wave.columns is None else "rows and columns"
-    reach = f"a step needs what lies {counted(decision.wave.rows.most, 'row')} away at most"
+    most = decision.wave.rows.most
+    reach = f"a step needs what lies {counted(most, 'row')} away at most" if most else "a row of a step needs that row alone"
     text = f"several at a time, in waves over {axes}, where its arrays exceed {_bytes(loop.from_bytes or 0)} ({reach})"
     yield "steps", text if loop.used is None else f"{text}: {'they do' if loop.used else 'they do not'} in this call"
 

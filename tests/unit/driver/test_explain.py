@@ -195,6 +195,12 @@ def copy(x: Ref[f64, N], y: Out[f64, N]):
 
 
 @lend.kernel
+def update(x: Ref[f64, N], y: Mut[f64, N]):
+    for i in lend.grid(N):
+        y[i] += x[i]
+
+
+@lend.kernel
 def halves(x: Ref[f64, N], W: comptime[int]) -> f64:
     first = lend.empty(f64, N // 2)
     for i in lend.grid(N // 2):
@@ -387,6 +393,12 @@ def test_large_calls_stream_and_share_and_small_ones_do_not() -> None:
     assert large.streaming is not None and large.streaming.used and large.threads.pieces == 64
     said(large, "64 pieces, for up to 4 threads")
     assert small.threads.alone == large.threads.alone == 32767
+
+
+def test_an_update_says_why_it_does_not_stream() -> None:
+    loop = only(update.explain())
+    assert loop.streaming is None and loop.unstreamed == "it reads what it writes"
+    said(loop, "stores: through the caches, since it reads what it writes")
 
 
 def test_pieces_follow_from_sizes_that_the_kernel_computes() -> None:
