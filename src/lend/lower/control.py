@@ -77,7 +77,7 @@ def write_for(writer: FunctionWriter, operation: For) -> None:
     done = builder.emit(f"icmp eq i64 {bumped}, {count}")
     if stop:
         done = builder.emit(f"or i1 {done}, {stop[0]}")
-    builder.branch(done, after, body)
+    builder.branch(done, after, body, properties=writer.properties(operation))
     builder.open(after)
     writer.bind_all(operation.results, writer.merge(types, [(inits, before), (last, latch)]))
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
-from lend.ir.typed import Local, Region, Value, While
+from lend.ir.typed import For, Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES
 from lend.language.types import BOOL_
 from lend.lower import control, memory, scalars
@@ -78,6 +78,7 @@ class RegionWriter(FunctionWriter):
         super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
         self.body = region.parallel.body
         self._tiling = region.tiling
+        self._variations = region.variations
         self._name = region_name(region)
         self._fallback = region.parallel.fallback
         self._reducer = Reducer(region.parallel)
@@ -205,10 +206,10 @@ class RegionWriter(FunctionWriter):
             if lanes is not None:
                 lanes[0].accumulate(add(self.builder, counter, lanes[1]), yields)
 
-        properties: tuple[str, ...] = ()
+        properties: tuple[str, ...] = self._rolled if _has_loop(self.body) else ()
         if self._group is not None:
             parallel = self.builder.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {self._group}}}')
-            properties = (parallel,)
+            properties = (parallel, *properties)
         counted_loop(self, begin, end, iteration, properties=properties)
 
     def _advance(self, counters: list[str]) -> list[str]:
@@ -258,6 +259,17 @@ class RegionWriter(FunctionWriter):
         after = builder.new_block("after")
         builder.branch(more, self._loops.pop(), after)
         builder.open(after)
+
+    def properties(self, loop: For) -> tuple[str, ...]:
+        """A loop whose length nothing foretells is not unrolled: each further way out of it would be guessed wrong, row by row."""
+        if None not in self._variations.length(loop.extent):
+            return ()
+        return self._rolled
+
+    @property
+    def _rolled(self) -> tuple[str, ...]:
+        """A loop stays as it is, but for its last iterations."""
+        return (self.builder.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'),)
 
     def access(self, array: Value) -> str:
         """In a region of independent iterations, accesses of arrays that iterations share are in its access group."""
@@ -311,6 +323,13 @@ def _locals(region: Region) -> list[Value]:
         for inner in operation.regions:
             found += _locals(inner)
     return found
+
+
+def _has_loop(region: Region) -> bool:
+    return any(
+        isinstance(operation, For | While) or any(_has_loop(inner) for inner in operation.regions)
+        for operation in region.operations
+    )
 
 
 def _has_while(region: Region) -> bool:

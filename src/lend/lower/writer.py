@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from lend.diagnostics.errors import InternalError
-from lend.ir.typed import Kernel, Operation, Region, Value
+from lend.ir.typed import For, Kernel, Operation, Region, Value
 from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
@@ -132,6 +132,10 @@ class FunctionWriter:
 
     def leave(self, mark: str | None, yields: list[Lowered]) -> None:
         """After (one run of) them: free what `yields` does not hold."""
+
+    def properties(self, loop: For) -> tuple[str, ...]:
+        """Metadata nodes about a sequential loop."""
+        return ()
 
     def access(self, array: Value) -> str:
         """What to append to a load or store through `array`."""
