@@ -14,6 +14,7 @@ import islpy as isl
 
 from lend.model.evaluate import Names
 from lend.model.linear import (
+    FALSE,
     TRUE,
     All,
     Any_,
@@ -122,10 +123,19 @@ class Space:
         parameters = sorted(
             n for n in everything if n in self.names.launch and n not in tuple_names and not self.varies(n, bound)
         )
-        inner = sorted(n for n in everything if n not in parameters and n not in tuple_names)
-        key = (tuple(parameters), tuple(tuple_names), tuple(dict.fromkeys(constraints)))
-        if key not in self._sets:  # making a set is most of what a question costs
-            self._sets[key] = self.guarded(lambda: self.made(*key, tuple(inner)))
+        visible = (*parameters, *tuple_names)
+        near, *apart = components(constraints, visible)
+        for group in apart:  # they only say whether there is an instance at all: most often there is
+            if self.kept((), tuple(sorted({n for c in group for n in names_of(c)})), tuple(group)).is_empty():
+                near = [FALSE]
+        return self.kept(tuple(parameters), tuple(tuple_names), tuple(near))
+
+    def kept(self, parameters: tuple[str, ...], tuple_names: tuple[str, ...], constraints: tuple[Formula, ...]) -> Any:
+        """A set of parameters and named dimensions, all other names existential; made once, which is most of what it costs."""
+        key = parameters, tuple_names, constraints
+        if key not in self._sets:
+            inner = {n for c in constraints for n in names_of(c)}.difference(parameters, tuple_names)
+            self._sets[key] = self.guarded(lambda: self.made(*key, tuple(sorted(inner))))
         return self._sets[key]
 
     def made(
@@ -200,6 +210,29 @@ class Space:
             return False
 
 
+def components(constraints: Iterable[Formula], visible: Iterable[str]) -> list[list[Formula]]:
+    """The constraints that say something of visible names, perhaps by way of others; then groups that share no names with them."""
+    position = {constraint: k for k, constraint in enumerate(dict.fromkeys(constraints))}
+    by_name: dict[str, list[Formula]] = {}
+    for constraint in position:
+        for name in names_of(constraint) or ("",):
+            by_name.setdefault(name, []).append(constraint)
+
+    def reached(pending: list[str]) -> list[Formula]:
+        found: set[Formula] = set()
+        while pending:
+            for constraint in by_name.pop(pending.pop(), ()):
+                if constraint not in found:
+                    found.add(constraint)
+                    pending += names_of(constraint)
+        return sorted(found, key=position.__getitem__)
+
+    groups = [reached([*visible, ""])]
+    while by_name:
+        groups.append(reached([next(iter(by_name))]))
+    return groups
+
+
 class Matrices:
     """Makes sets of a space from formulas, by way of the library's matrices: its reader of formulas takes five times as long.
 
@@ -216,12 +249,26 @@ class Matrices:
     def conjunction(self, formulas: Sequence[Formula]) -> Any:
         """The set where all hold."""
         plain = [f for f in formulas if isinstance(f, (Zero, AtLeastZero))]
-        found = self.polyhedron(plain) if plain else None
-        for formula in formulas:
-            if isinstance(formula, All | Any_):
-                part = self.conjunction(formula.parts) if isinstance(formula, All) else self.disjunction(formula.parts)
-                found = part if found is None else found.intersect(part)
-        return isl.Set.universe(self.space) if found is None else found
+        found = self.polyhedron(plain) if plain else isl.Set.universe(self.space)
+        choices = [self.alternatives(f) for f in formulas if isinstance(f, (All, Any_))]
+        open_choices: list[Any] = []
+        # What can hold in one way only, beside what holds anyway, multiplies nothing.
+        for choice in reversed(choices):
+            part = found.intersect(choice)
+            ways = part.n_basic_set()
+            if ways == 0:
+                return part
+            if ways == 1:
+                found = part
+            else:
+                open_choices.append(choice)
+        for choice in reversed(open_choices):
+            found = found.intersect(choice)
+        return found
+
+    def alternatives(self, formula: All | Any_) -> Any:
+        """The set where a formula of several parts holds."""
+        return self.conjunction(formula.parts) if isinstance(formula, All) else self.disjunction(formula.parts)
 
     def disjunction(self, formulas: Sequence[Formula]) -> Any:
         """The set where one holds."""

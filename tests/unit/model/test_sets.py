@@ -67,3 +67,41 @@ def test_parameters_and_dimensions_have_their_names() -> None:
     found = made(Space(Names()), [AtLeastZero(Linear((("i_3", 1), ("n_1", -2)), 3))])
     assert [found.get_dim_name(isl.dim_type.param, k) for k in range(2)] == ["m_2", "n_1"]
     assert [found.get_dim_name(isl.dim_type.set, k) for k in range(2)] == ["i_3", "j_4"]
+
+
+def named(*names: str) -> Space:
+    """A space that knows these names; the first is a launch constant."""
+    known = Names()
+    for name in names:
+        known.definitions[name] = TRUE
+        known.made_in[name] = ()
+    known.launch[names[0]] = None
+    return Space(known)
+
+
+def between(low: int, name: str, high: int) -> Formula:
+    return All((AtLeastZero(Linear(((name, 1),), -low)), AtLeastZero(Linear(((name, -1),), high))))
+
+
+def test_what_shares_no_name_with_a_question_changes_nothing_unless_it_cannot_be() -> None:
+    space = named("n_1", "i_2", "j_3", "k_4")
+    below = AtLeastZero(Linear((("i_2", -1), ("n_1", 1)), -1))
+    plain = space.set(["i_2"], [between(0, "i_2", 9), below])
+    apart = Any_((All((between(0, "j_3", 5), Zero(Linear((("j_3", 1), ("k_4", -2)), 0)))), between(7, "j_3", 8)))
+    assert space.set(["i_2"], [between(0, "i_2", 9), below, apart]).is_equal(plain)
+    assert not plain.is_empty()
+    odd = All((between(3, "j_3", 3), Zero(Linear((("j_3", 1), ("k_4", -2)), 0))))  # 3 == 2 k
+    assert space.set(["i_2"], [between(0, "i_2", 9), below, odd]).is_empty()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_question_is_the_same_set_in_parts(seed: int) -> None:
+    rng = random.Random(seed)
+    space = named("n_1", "m_2", "i_3", "j_4", "k_5")
+    formulas = [random_formula(rng, 2) for _ in range(rng.randrange(1, 6))]
+    want = isl.Set(f"[n_1] -> {{ [i_3] : exists m_2, j_4, k_5 : {text(All(tuple(formulas)))} }}", space.context)
+    found = space.set(["i_3"], formulas)
+    if not found.find_dim_by_name(isl.dim_type.param, "n_1") < 0:
+        assert found.is_equal(want)
+    else:
+        assert found.align_params(want.get_space()).is_equal(want)
