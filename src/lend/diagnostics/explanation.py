@@ -96,9 +96,9 @@ class LoopReport:
 
     indices: the loop's. iterations: of this call, if they are known. vector: None if lend lays out no vectors, and then
     `obstacle` says why. rows: of other indices than the vector's, how many iterations run side by side. order: indices,
-    outermost first. streaming: None if no store goes past the caches, and then `unstreamed` says why. reduces: names of reductions. inside: loops in the body.
-    condition: what must hold of a launch for the version without tests to run, if there are two; holds: in this call, None if
-    that is not known. sentences: in words.
+    outermost first. streaming: None if no store goes past the caches, and then `unstreamed` says why. reduces: names of
+    reductions. inside: loops in the body. condition: what must hold of a launch for the version without tests to run, if there
+    are two; holds: in this call, None if that is not known. sentences: in words.
     """
 
     place: Span

@@ -147,6 +147,12 @@ def every(x: Ref[f64, N, M], y: Out[f64, N], step: i64):
 
 
 @lend.kernel
+def every_third(y: Mut[f64, N], step: i64):
+    for i in lend.grid((0, N, step)):
+        y[i] = 1.0
+
+
+@lend.kernel
 def promised(at: Ref[i64, N], y: Mut[f64, N]):
     for i in lend.grid(N):
         with lend.unchecked("all of `at` differ"):
@@ -324,10 +330,11 @@ def test_two_versions_say_what_decides_and_which_runs() -> None:
         (squares, "complex", "complex numbers"),
         (private, "local", "`lend.local(f64, 4)`"),
         (every, "step", "the step of `for k in range(0, M, step)`"),
+        (every_third, "step", "the step of the grid is not a constant"),
         (promised, "unchecked", "only promised by `lend.unchecked` (`y[at[i]]`"),
         (drift, "cost", "the fields of the records in `p` lie apart"),
     ],
-    ids=["complex", "local", "step", "unchecked", "records"],
+    ids=["complex", "local", "step", "grid_step", "unchecked", "records"],
 )
 def test_what_stands_in_the_way_of_vectors_is_named(kernel: Any, kind: str, words: str) -> None:
     loop = only(kernel.explain())
