@@ -16,6 +16,7 @@ from lend.lower.indexing import add, literal, multiply, offset
 from lend.lower.tiles.pack import OPERATIONS, PackWriter, Place, array_at
 from lend.lower.tiles.widen import spread, vector_type
 from lend.lower.values import ArrayValue
+from lend.plan.streams import LINE
 
 
 @dataclass(frozen=True)
@@ -169,8 +170,8 @@ def _store_vector(pack: PackWriter, operation: typed.Store, place: Place, mask: 
         value = _turned(pack, vector, value)
         mask = None if mask is None else _turned(pack, f"<{pack.lanes} x i1>", mask)
     if mask is None and operation in pack.streaming:
-        bytes = pack.lanes * type.bytes
-        builder.append(f"store {vector} {value}, ptr {pointer}, align {bytes}{suffix}, !nontemporal {pack.one()}")
+        align = min(pack.lanes * type.bytes, LINE)  # the first one of a run begins a line
+        builder.append(f"store {vector} {value}, ptr {pointer}, align {align}{suffix}, !nontemporal {pack.one()}")
     elif mask is None:
         builder.append(f"store {vector} {value}, ptr {pointer}, align {align}{suffix}")
     else:
