@@ -37,7 +37,7 @@ def test_a_triad_of_any_alignment(dtype: Any) -> None:
         a, b = rng.integers(0, 50, (2, n)).astype(dtype)
         assert "!nontemporal" in triad.lower(a, b, a + b).ir
         for away in range(64 // a.itemsize):
-            room = np.full(n + 64, 99, dtype)
+            room = np.full(n + 128, 99, dtype)
             start = (-room.ctypes.data // a.itemsize) % (64 // a.itemsize) + away
             with threads(1 + away % 3):
                 triad(a, b, room[start : start + n])
