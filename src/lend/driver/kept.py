@@ -12,6 +12,7 @@ stands at the ends of a way, the entry itself.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,13 +51,14 @@ def store(settings: Settings) -> Store | None:
     """Where compiled kernels are kept; None where they are not, or where each step of the compiler is to be seen."""
     if not settings.cache or settings.dump or settings.verify:
         return None
-    return _store(str(settings.cache_dir), settings.cache_limit * MEGABYTE)
+    return _store(os.path.abspath(settings.cache_dir), settings.cache_limit * MEGABYTE)
 
 
 class Verdicts:
-    """Proofs as they were kept, read when they are wanted."""
+    """Proofs as they were kept, read when they are wanted. `dependencies`: captured values for which they hold."""
 
-    def __init__(self, coder: Coder, text: bytes) -> None:
+    def __init__(self, coder: Coder, text: bytes, dependencies: Sequence[Dependency]) -> None:
+        self.dependencies = tuple(dependencies)
         self._coder = coder
         self._text = text
 
@@ -120,7 +122,9 @@ def find_definition(key: bytes, captured: Captured, signature: Signature) -> Kep
     reads, (head, proofs) = found
     coder, fields = Coder(reads, ()), json.loads(head)
     contracts = tuple(coder.to_contract(contract, signature) for contract in fields["contracts"])
-    return KeptDefinition(contracts, coder.to_span(fields["span"]), Verdicts(coder, proofs) if proofs else None)
+    return KeptDefinition(
+        contracts, coder.to_span(fields["span"]), Verdicts(coder, proofs, reads.dependencies) if proofs else None
+    )
 
 
 def save_definition(definition: Definition, reads: Sequence[Dependency], proofs: Proofs | None) -> None:
@@ -179,7 +183,7 @@ def find_code(kept: Store, key: bytes, definition: Definition, types: Sequence[A
         coder.to_result(fields["result"]),
         tuple(map(coder.to_site, fields["sites"])),
         None if loops is None else tuple(tuple((place, constant) for place, constant in loop) for loop in loops),
-        Verdicts(coder, proofs),
+        Verdicts(coder, proofs, reads.dependencies),
         Place(_variant_key(key, definition.signature, reads), reads),
     )
 

@@ -149,8 +149,9 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             known = self._definition.known_types()
             if known is None:
                 raise TypeError(f"{self.__name__}.proofs needs arguments: a compile-time value or the length of a tuple is open")
-            if self._definition.verdicts is not None:
-                return self._definition.verdicts.read()
+            kept = self._definition.verdicts
+            if kept is not None and current(kept.dependencies):
+                return kept.read()
         from lend.driver.pipeline import run
 
         compilation = self._definition.compilation(*known)

@@ -623,6 +623,21 @@ def test_trees_and_texts_are_there_for_kernels_that_were_found(load: Load, made:
     assert len(list(kernel.judged())) >= 1
 
 
+def test_proofs_are_of_the_captured_values_as_they_are(load: Load, made: Made) -> None:
+    text = SCALE.replace("y[i] = SCALE * x[i]", "y[i] = x[i + SHIFT] if i + SHIFT < N else 0.0").replace(
+        "SCALE = 2.0", "SHIFT = 0"
+    )
+    load(text)
+    module = load(text)
+    assert made.take() == (1, 0)
+    proved = module.scaled.proofs()
+    assert {proof.verdict for proof in proved} == {"proved"}
+    module.SHIFT = -1
+    assert module.scaled.proofs() != proved
+    module.SHIFT = 0
+    assert module.scaled.proofs() == proved
+
+
 def test_a_kernel_may_call_one_that_was_found(load: Load, made: Made) -> None:
     module = load(CALLS)
     module.inner_kernel(np.arange(3.0), np.empty(3))
