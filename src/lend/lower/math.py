@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lend.diagnostics.errors import InternalError
 from lend.language.types import BF16, F16, F64, ScalarType
 from lend.lower import scalar_complex_math, scalar_narrow
+from lend.lower.scalar_exp import exp
 from lend.lower.scalar_log import log_f32
 from lend.lower.scalar_types import float_text, register_type
 
@@ -82,6 +83,8 @@ def call_library(emitter: ScalarEmitter, function: str, type: ScalarType, argume
     name = register_type(type)
     if function == "log" and type is not F64 and emitter.mode != "strict":
         return log_f32(emitter, arguments[0])
+    if function == "exp" and emitter.mode != "strict":
+        return exp(emitter, type, arguments[0])
     symbol = LIBRARY[function] + ("" if type is F64 else "f")
     strict = emitter.mode == "strict"
     emitter.declare(symbol, name, [name] * len(arguments), f" {PURE}" + ("" if strict else f" {VECTOR_MARK}"))

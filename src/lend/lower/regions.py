@@ -261,7 +261,7 @@ class RegionWriter(FunctionWriter):
         builder.open(after)
 
     def properties(self, loop: For) -> tuple[str, ...]:
-        """A loop whose length nothing foretells is not unrolled: each further way out of it would be guessed wrong, row by row."""
+        """A loop whose length nothing foretells is not unrolled: each further way out would be guessed wrong, row by row."""
         if None not in self._variations.length(loop.extent):
             return ()
         return self._rolled

@@ -74,6 +74,7 @@ class Obstacle(Enum):
     LOCAL = auto()  # a private array
     LOOP_STEP = auto()  # a loop inside has a step that is no constant
     GRID_STEP = auto()  # the box has
+    VIEW = auto()  # a view that moves from iteration to iteration
     ARRAYS = auto()  # a loop or a branch gives arrays
     COST = auto()  # nothing costs less than one iteration after the other
     NONE_FITS = auto()  # no tiling can be written, or only ones with too much text
@@ -109,8 +110,10 @@ def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int,
         if cost is not None and (best is None or cost < best[0]):
             best = cost, tiling
     if best is None:
-        steps = [variations.constant(extent.step) for extent in parallel.box]
-        return Untiled(Obstacle.GRID_STEP if None in steps else Obstacle.NONE_FITS)
+        if any(variations.constant(extent.step) is None for extent in parallel.box):
+            return Untiled(Obstacle.GRID_STEP)
+        view = _moving_view(parallel.body, variations)
+        return Untiled(Obstacle.NONE_FITS) if view is None else Untiled(Obstacle.VIEW, view)
     plain = estimate.cost(Tiling(len(parallel.box) - 1, 1, 1, (1,) * len(parallel.box), tuple(range(len(parallel.box)))))
     return best[1] if plain is None or best[0] < GAIN * plain else Untiled(Obstacle.COST, None, best[1])
 
@@ -124,6 +127,17 @@ def refusal(parallel: Parallel, variations: Variations) -> Untiled | None:
     if any(value.scalar.kind == "complex" for reduction in parallel.reductions for value in reduction.inits):
         return Untiled(Obstacle.COMPLEX)
     return _unsupported(parallel.body, variations)
+
+
+def _moving_view(region: Region, variations: Variations) -> Operation | None:
+    """A view that is not the same for all iterations."""
+    for operation in region.operations:
+        if isinstance(operation, typed.View) and any(entry != 0 for entry in variations.of(operation.result)):
+            return operation
+        found = next((view for inner in operation.regions if (view := _moving_view(inner, variations)) is not None), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _candidates(parallel: Parallel, variations: Variations, vector_bytes: int) -> Iterator[Tiling]:
@@ -305,6 +319,8 @@ class Estimate:
         type = operation.operands[0].scalar
         pieces = self._pieces(max(type.bytes, operation.result.scalar.bytes), tiling) if wide else 1
         each = 1.0
+        if isinstance(operation, typed.Math) and operation.function == "exp":
+            return _Cost(14.0 * count * pieces, 20 * count * pieces)  # written in place
         if isinstance(operation, typed.Math):
             each = 16.0 if operation.function == "sqrt" else 2.0 if operation.function in ("floor", "fma", "trunc") else 30.0
         elif isinstance(operation, typed.Binary) and operation.operator in ("floordiv", "mod", "div", "pow"):
