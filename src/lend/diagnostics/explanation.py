@@ -22,6 +22,7 @@ ObstacleKind = Literal[
     "cost",  # vectors would cost more than they gain
     "complex",  # complex numbers
     "local",  # a private array
+    "view",  # a part of an array, which moves from iteration to iteration
     "step",  # a step that is no constant
     "unchecked",  # iterations are independent only by the word of `lend.unchecked`
     "size",  # the body is too long, or nothing fits it

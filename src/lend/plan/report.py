@@ -122,7 +122,9 @@ class _Reporter:
         operations = list(operations_of(parallel.body))
         places = {operation.span for operation in operations}
         proofs = [proof for proof in self.proofs if proof.place in places]
-        conditions = [proof.condition for proof in proofs if proof.verdict == "launch" and proof.keeps_check and proof.condition]
+        tested = {operation.span for operation in operations if getattr(operation, "site", None) is not None}
+        free = [proof for proof in proofs if proof.verdict == "launch" and proof.keeps_check and proof.place not in tested]
+        conditions = [proof.condition for proof in free if proof.condition]
         facts = LoopReport(
             parallel.span,
             parallel.span.text.rstrip().removesuffix(":"),
@@ -138,8 +140,8 @@ class _Reporter:
             self._threads(region),
             _reduced(parallel),
             tuple(self._inside(region, parallel.body)),
-            " and ".join(dict.fromkeys(conditions)) if parallel.span in fallbacks else None,
-            self._holds(parallel),
+            " and ".join(dict.fromkeys(conditions)) if conditions and parallel.span in fallbacks else None,
+            self._holds(parallel) if conditions else None,
             (),
         )
         wave = next((host for host, phases in self.waves if parallel in phases), None)
@@ -186,7 +188,7 @@ class _Reporter:
                 continue
             seen.add(key)
             advice = ""
-            if pattern in ("strided", "gathered"):
+            if pattern in ("strided", "gathered") and chosen is not None:
                 along = [variations.of(index) for index in operation.indices]
                 advice = wording.access_advice(self._array(operation.array), operation, along, vector, indices(parallel))
                 swap = self._swap(region, operation, estimate, probe)
@@ -304,7 +306,8 @@ def _reduced(parallel: Parallel) -> tuple[str, ...]:
 def _carried(loop: typed.For | typed.While) -> tuple[str, ...]:
     """The names of what a loop carries from step to step."""
     parameters = loop.body.parameters[1:] if isinstance(loop, typed.For) else loop.body.parameters
-    return tuple(dict.fromkeys(value.name for value in parameters if value.name))
+    names = (value.name for value in parameters if value.name)
+    return tuple(dict.fromkeys(name for name in names if not name.startswith("#")))  # `#result` is none of the user's
 
 
 def _ends(region: DeviceRegion, loop: typed.For | typed.While) -> Variation:

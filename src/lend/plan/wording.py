@@ -168,6 +168,7 @@ _KINDS: dict[tiling.Obstacle, ObstacleKind] = {
     tiling.Obstacle.LOCAL: "local",
     tiling.Obstacle.LOOP_STEP: "step",
     tiling.Obstacle.GRID_STEP: "step",
+    tiling.Obstacle.VIEW: "view",
     tiling.Obstacle.ARRAYS: "size",
     tiling.Obstacle.COST: "cost",
     tiling.Obstacle.NONE_FITS: "size",
@@ -190,7 +191,7 @@ def _obstacle(kind: tiling.Obstacle, at: Span, proof: Proof | None) -> tuple[str
                 "a loop whose iterations are proved to be independent is laid out in vectors: see docs/proofs.md",
             )
         case tiling.Obstacle.CHECK | tiling.Obstacle.FALLBACK:
-            why = f": {proof.reason}" if proof is not None and proof.reason else ""
+            why = "" if proof is None else f": {proof.reason}" if proof.reason else f", which passes if {proof.condition}"
             advice = f"prove {here}, by an index type, a guard or a contract (docs/proofs.md): then the loop runs in vectors"
             return f"{here} keeps a test at run time{why}", advice if proof is not None else ""
         case tiling.Obstacle.COMPLEX:
@@ -200,6 +201,9 @@ def _obstacle(kind: tiling.Obstacle, at: Span, proof: Proof | None) -> tuple[str
             )
         case tiling.Obstacle.LOCAL:
             return f"{here} makes a private array", "scalars instead of a short private array can be laid out in vectors"
+        case tiling.Obstacle.VIEW:
+            advice = "write the element where it is used, or hand the whole array and the index to the function"
+            return f"{here} takes another part of the array in each iteration", advice
         case tiling.Obstacle.LOOP_STEP:
             return f"the step of {here} is not a constant", "write the step as a number, or as a `comptime` parameter"
         case tiling.Obstacle.GRID_STEP:

@@ -146,6 +146,20 @@ def every(x: Ref[f64, N, M], y: Out[f64, N], step: i64):
         y[i] = total
 
 
+@lend.function
+def first_above(row: Ref[f64, N], limit: f64) -> i64:
+    for k in range(len(row)):
+        if row[k] > limit:
+            return k
+    return -1
+
+
+@lend.kernel
+def rows_by_a_function(x: Ref[f64, M, N], y: Out[i64, M]):
+    for i in lend.grid(M):
+        y[i] = first_above(x[i, :], 0.5)
+
+
 @lend.kernel
 def every_third(y: Mut[f64, N], step: i64):
     for i in lend.grid((0, N, step)):
@@ -330,11 +344,12 @@ def test_two_versions_say_what_decides_and_which_runs() -> None:
         (squares, "complex", "complex numbers"),
         (private, "local", "`lend.local(f64, 4)`"),
         (every, "step", "the step of `for k in range(0, M, step)`"),
+        (rows_by_a_function, "view", "`x[i, :]`"),
         (every_third, "step", "the step of the grid is not a constant"),
         (promised, "unchecked", "only promised by `lend.unchecked` (`y[at[i]]`"),
         (drift, "cost", "the fields of the records in `p` lie apart"),
     ],
-    ids=["complex", "local", "step", "grid_step", "unchecked", "records"],
+    ids=["complex", "local", "step", "view", "grid_step", "unchecked", "records"],
 )
 def test_what_stands_in_the_way_of_vectors_is_named(kernel: Any, kind: str, words: str) -> None:
     loop = only(kernel.explain())
