@@ -29,6 +29,7 @@ SMALL = (0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17)
 LONG = (31, 32, 33, 63, 64, 65, 127, 129, 200, 300)
 LAYOUTS = ("C", "C", "C", "C", "F", "strided", "reversed", "unaligned")
 SENTINEL = 0xFB
+MOST_ELEMENTS = 50_000
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
@@ -44,7 +45,21 @@ def program(choices: Choices) -> tuple[str, dict[str, int]]:
     if long:
         sizes["N"] = choices.pick(LONG)
         sizes["M"] = min(sizes["M"], 5)
+    while max((prod(shape) for _, shape in shapes(source, sizes)), default=0) > MOST_ELEMENTS:
+        largest = max(sizes, key=lambda dim: sizes[dim])
+        sizes[largest] -= sizes[largest] // 3
     return source, sizes
+
+
+def shapes(source: str, sizes: dict[str, int]) -> list[tuple[str, list[int]]]:
+    """The element type and the shape of each array of the kernel."""
+    every = {**sizes, **{f"{dim}2": 2 * size for dim, size in sizes.items()}}
+    found = re.findall(r"x\d+: \w+\[(\w+(?:\[\w+\])?), ([\w, ]+)\]", header_of(source))
+    return [(type, [every[dim] for dim in dims.split(", ")]) for type, dims in found]
+
+
+def header_of(source: str) -> str:
+    return source[source.index("def kernel(") :].split("\n", 1)[0]
 
 
 def guarded(array: np.ndarray, layout: str, end: bool) -> tuple[np.ndarray, Any]:
@@ -85,16 +100,13 @@ def guarded(array: np.ndarray, layout: str, end: bool) -> tuple[np.ndarray, Any]
 def arguments(names: dict[str, Any], source: str, sizes: dict[str, int], seed: int) -> list[Any]:
     """Arrays by the annotations of the kernel, and its scalars."""
     rng = np.random.default_rng(seed)
-    header = source[source.index("def kernel(") :].split("\n", 1)[0]
     found: list[Any] = []
-    every = {**sizes, **{f"{d}2": 2 * n for d, n in sizes.items()}, "N1": sizes["N"] + 1}
-    for number, (type, dims) in enumerate(re.findall(r"x\d+: \w+\[(\w+(?:\[\w+\])?), ([\w, ]+)\]", header)):
-        shape = [every[dim] for dim in dims.split(", ")]
+    for number, (type, shape) in enumerate(shapes(source, sizes)):
         count = prod(shape)
         if type.startswith("Index"):
-            array: np.ndarray = rng.integers(0, max(every[type[6:-1]], 1), count)
+            array: np.ndarray = rng.integers(0, max(sizes[type[6:-1]], 1), count)
         elif type.startswith("Unique"):
-            array = rng.permutation(every[type[7:-1]])
+            array = rng.permutation(sizes[type[7:-1]])
         elif type == "P":
             array = np.zeros(count, names["P"].dtype)
             for field, kind in (("x", "f64"), ("n", "i32"), ("ok", "bool_"), ("h", "f32"), ("c", "u8")):
@@ -109,9 +121,9 @@ def arguments(names: dict[str, Any], source: str, sizes: dict[str, int], seed: i
     return [*found, *scalars, int(rng.integers(-3, 9)), int(rng.integers(0, 256)), float(np.float32(rng.standard_normal()))]
 
 
-def valid(given: Sequence[Any], header: str, sizes: dict[str, int]) -> bool:
+def valid(source: str, sizes: dict[str, int]) -> bool:
     """Whether index arrays can be filled: no index lies in a dimension of no elements."""
-    for bound, dims in re.findall(r"Ref\[Index\[(\w)\], ([\w, ]+)\]", header):
+    for bound, dims in re.findall(r"Ref\[Index\[(\w)\], ([\w, ]+)\]", header_of(source)):
         if sizes[bound] == 0 and sizes[dims.rstrip("2")] > 0:
             return False
     return True
@@ -146,11 +158,10 @@ def check(source: str, sizes: dict[str, int], seed: int, used: Any = None) -> st
     choices = seeded(f"layouts {seed}")
     before = lend.config.threads, lend.config.verify
     lend.config.verify = True
-    header = source[source.index("def kernel(") :].split("\n", 1)[0]
     try:
         names = judged(lambda: define(source), "at definition")
         given = arguments(names, source, sizes, seed)
-        if not valid(given, header, sizes):
+        if not valid(source, sizes):
             return "no arguments"
         common = choices.pick(LAYOUTS)
         layouts = [(common if choices.chance(70) else choices.pick(LAYOUTS), choices.chance(60)) for _ in range(len(given))]
