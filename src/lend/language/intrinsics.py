@@ -77,7 +77,8 @@ def zeros(element: type[E], *sizes: Bound) -> Mut[E, *tuple[Any, ...]]:
 def as_unique(indices: Ref[int, *tuple[Any, ...]], bound: Bound) -> Ref[int, *tuple[Any, ...]]:
     """The elements of a row of integers as a `Ref` of `Unique[bound]`, at host level: indices that the kernel has computed.
 
-    They are copied, and tested in parallel: BoundsError if one does not lie in 0..bound-1, BorrowError if two are equal.
+    As they are now, whatever is written to the array later. They are tested in parallel: BoundsError if one does not lie in
+    0..bound-1, BorrowError if two are equal.
     """
     _only_in_kernels("as_unique")
 

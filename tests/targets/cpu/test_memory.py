@@ -178,7 +178,7 @@ def test_a_faulting_kernel_frees_its_temporaries():
     def reaches(x: Ref[f64, N], y: Mut[f64, N], k: i64):
         t = lend.zeros(f64, N)
         for i in lend.grid(N):
-            t[i] = x[i]
+            t[i] = 2.0 * x[i]
         y[0] = t[k]
 
     x = np.ones(LARGE)
@@ -368,7 +368,18 @@ def promised(x: Ref[f64, N], y: Out[f64, N]):
             y[i] = t[i]
 
 
-@pytest.mark.parametrize(("kernel", "zeroed"), [(doubled, [0]), (counted, [1]), (promised, [1])])
+@lend.kernel
+def filled(n: i64):
+    t = lend.empty(f64, n)
+    for i in lend.grid(n):
+        t[i] = 1.0
+    return t
+
+
+CLEARED = [(doubled, [0]), (counted, [1]), (promised, [1]), (filled, [0])]
+
+
+@pytest.mark.parametrize(("kernel", "zeroed"), CLEARED)
 def test_what_need_not_be_cleared_is_not(kernel, zeroed):
     calls = [line for line in kernel.lower().ir.splitlines() if "call ptr @lend_allocate" in line]
     assert [int(line.rsplit("i32 ", 1)[1].rstrip(")")) for line in calls] == zeroed
