@@ -111,13 +111,15 @@ def publish(results: report.Results, options: argparse.Namespace) -> int:
     """Write what was asked for."""
     if options.json:
         options.json.write_text(json.dumps(results.as_json()) + "\n", encoding="utf-8")
+    drawn = bool(options.plot) and report.plot(results, options.plot)
+
+    def seen_from(page: Path) -> str:
+        picture = os.path.relpath(options.plot, page.parent) if drawn else None
+        return report.page(results, picture)
+
     if options.markdown:
-        options.markdown.write_text(report.page(results), encoding="utf-8")
-    if options.plot:
-        report.plot(results, options.plot)
-    if options.into:
-        return _insert(options.into, report.page(results))
-    return 0
+        options.markdown.write_text(seen_from(options.markdown), encoding="utf-8")
+    return _insert(options.into, seen_from(options.into)) if options.into else 0
 
 
 def _insert(page: Path, text: str) -> int:

@@ -116,10 +116,11 @@ def footer(results: Results) -> str:
     return f"{results.machine}, {results.cache >> 20} MiB of last-level cache, {threads}; {results.software}; {flags}."
 
 
-def page(results: Results) -> str:
-    """Everything; the long table folded."""
+def page(results: Results, picture: str | None = None) -> str:
+    """Everything; the long table folded. `picture`: where the plot lies, as seen from the page."""
     every = f"<details><summary>Every kernel and size</summary>\n\n{table(results)}\n\n</details>"
-    return "\n\n".join([summary(results), losses(results), every, footer(results)]) + "\n"
+    drawn = [f"![Each contender's time divided by lend's, kernel by kernel]({picture})"] if picture else []
+    return "\n\n".join([summary(results), *drawn, losses(results), every, footer(results)]) + "\n"
 
 
 def plot(results: Results, path: Path) -> bool:

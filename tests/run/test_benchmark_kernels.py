@@ -9,6 +9,7 @@ A kernel that is added to `benchmarks/kernels` is tested here without another li
 """
 
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,11 @@ CASES_BY_NAME = pytest.mark.parametrize("name", CASES)
 
 def kernel_of(case: Case):
     return getattr(case.module("lend"), case.name)
+
+
+@cache
+def strict_of(name: str):
+    return lend.kernel(math="strict")(kernel_of(CASES[name]).__wrapped__)
 
 
 def result_of(value):
@@ -87,7 +93,7 @@ def compare_most(case: Case, extents: tuple[tuple[int, ...], ...], layouts: tupl
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_strict_code_has_the_bits_of_plain_python(name: str, layout: str) -> None:
     case = CASES[name]
-    strict = lend.kernel(math="strict")(kernel_of(case).__wrapped__)
+    strict = strict_of(name)
     for number, extents in enumerate(case.test_extents):
         given = case.arguments(np.random.default_rng(number), *extents)
         if layout == "F" and all(array.ndim < 2 for array in arrays_of(given)):
@@ -119,7 +125,7 @@ def test_several_chunks_agree_with_numpy_and_with_each_other(name: str) -> None:
 def test_strict_code_agrees_with_default_code_in_several_chunks(name: str) -> None:
     """The vector code of both, at extents that plain Python would take minutes for."""
     case = CASES[name]
-    strict = lend.kernel(math="strict")(kernel_of(case).__wrapped__)
+    strict = strict_of(name)
     for extents in case.chunked_extents:
         given = case.arguments(np.random.default_rng(len(extents)), *extents)
         outcomes = []

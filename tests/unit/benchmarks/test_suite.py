@@ -189,4 +189,5 @@ def test_the_plot_is_drawn(tmp_path: Path) -> None:
     given = row(lend=[1.0] * 7, NumPy=[3.0] * 7)
     given.times["g++"] = dict.fromkeys(range(7), 2.0)
     assert report.plot(results(given), tmp_path / "plot.svg")
+    assert "](docs/plot.svg)" in report.page(results(given), "docs/plot.svg")
     assert "<svg" in (tmp_path / "plot.svg").read_text()
