@@ -32,6 +32,7 @@ from lend.language.types import F64, I32, Layout, MathMode, ScalarType, array_ty
 
 # A kernel that was accepted before is defined without the compiler; what needs it loads it.
 if TYPE_CHECKING:
+    from lend.checks.judge import Judgement
     from lend.checks.require import Require
     from lend.diagnostics.diagnostic import Diagnostic
     from lend.driver.pipeline import Compilation
@@ -65,6 +66,7 @@ class Definition:
         self.span = span
         self.key = key
         self.verdicts = verdicts
+        self._judged: list[Compilation] = []  # for the signature's types, up to the proofs: for the first who wants it
 
     @cached_property
     def tree(self) -> syntax.Function:
@@ -74,10 +76,27 @@ class Definition:
         return parse_function(self.captured)[0]
 
     def compilation(self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType]) -> Compilation:
-        """A specialisation at the start of the pipeline."""
+        """A specialisation at the start of the pipeline, or with its proofs, if they were made for the definition."""
         from lend.driver.pipeline import Compilation
+        from lend.driver.specialisation import current
 
+        try:
+            judged = self._judged.pop()  # one thread gets it: questions to a model are not for two at once
+        except IndexError:
+            judged = None
+        if judged is not None and judged.checked is not None and current(judged.checked.dependencies):
+            if judged.types == types and judged.typevars == typevars:
+                return judged
+            self._judged.append(judged)
         return Compilation(self.captured, self.tree, self.signature, types, typevars, self.math, self.require)
+
+    def keep(
+        self, types: tuple[ArgumentType, ...], typevars: dict[TypeVar, ScalarType], checked: Checked, judgement: Judgement
+    ) -> None:
+        """Keep what was found out about these types until a specialisation for them is wanted."""
+        made = self.compilation(types, typevars)
+        made.checked, made.judgement = checked, judgement
+        self._judged.append(made)
 
     def conditions(self) -> tuple[syntax.Expr, ...]:
         """What the contracts ask for, as written, in their order."""
@@ -205,4 +224,6 @@ def _errors(
 
     judgement = judge(checked.kernel)
     refused, open_values = refusals(checked.kernel, judgement, definition.require)
+    if not refused:
+        definition.keep(types, typevars, checked, judgement)
     return _Judged(list(refused), judgement.proofs, checked.reads, not open_values)

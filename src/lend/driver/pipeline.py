@@ -78,8 +78,9 @@ class Compilation:
 
 
 def typecheck(c: Compilation) -> None:
-    """Untyped tree -> typed tree."""
-    c.checked = typed_tree(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
+    """Untyped tree -> typed tree, unless the definition has made it."""
+    if c.checked is None:
+        c.checked = typed_tree(c.tree, c.captured, c.signature, c.types, c.typevars, c.math)
     if c.checked.kernel is None:
         raise CompileError([replace(d, notes=(*d.notes, *_specialised(c))) for d in c.checked.diagnostics])
 
@@ -91,10 +92,11 @@ def _specialised(c: Compilation) -> list[str]:
 
 
 def check(c: Compilation) -> None:
-    """Typed tree -> its model -> verdicts."""
-    from lend.checks.judge import judge
+    """Typed tree -> its model -> verdicts, unless the definition has found them."""
+    if c.judgement is None:
+        from lend.checks.judge import judge
 
-    c.judgement = judge(c.kernel)
+        c.judgement = judge(c.kernel)
     refused, values = refusals(c.kernel, c.judgement, c.require)
     if refused:
         raise CompileError([replace(d, notes=(*d.notes, *_specialised(c))) for d in refused], c.judgement.proofs)
