@@ -10,7 +10,7 @@ import ctypes
 import mmap
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import prod
 from typing import Any
 from unittest import mock
@@ -24,7 +24,10 @@ from tile_source import TiledKernels
 from values import array_of
 
 import lend
+from lend.targets.cpu.machine import host, named
+from lend.targets.cpu.target import Target
 
+RUNS_OLDER = host().architecture == "x86_64" and "+avx2" in host().features and "+fma" in host().features
 SMALL = (0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17)
 LONG = (31, 32, 33, 63, 64, 65, 127, 129, 200, 300)
 LAYOUTS = ("C", "C", "C", "C", "F", "strided", "reversed", "unaligned")
@@ -147,9 +150,20 @@ def run(function: Any, given: Sequence[Any], layouts: Sequence[tuple[str, bool]]
 
 
 @contextmanager
-def small_chunks(work: int) -> Iterator[None]:
-    """Chunks of little work, so that small boxes are cut and shared among threads too."""
-    with mock.patch("lend.plan.regions.CHUNK_WORK", work), mock.patch("lend.lower.chunks.CHUNK_WORK", work):
+def small_machine(choices: Choices) -> Iterator[None]:
+    """Chunks of little work, so that small boxes are cut and shared among threads too; now and then caches of no bytes (level 0),
+    so that stores stream and tiles go panel by panel; now and then the code of an older processor."""
+    work = choices.pick((8, 300, 32768))
+    core, last = choices.pick(((2, 3), (0, 3), (0, 0)))
+    with ExitStack() as stack:
+        for module in ("lend.plan.regions", "lend.lower.chunks"):
+            stack.enter_context(mock.patch(f"{module}.CHUNK_WORK", work))
+        stack.enter_context(mock.patch("lend.lower.host.CORE_CACHE", core, create=True))
+        stack.enter_context(mock.patch("lend.lower.host.LAST_CACHE", last))
+        stack.enter_context(mock.patch("lend.lower.tiles.loops.SHORTEST_RUN", choices.pick((64, 256))))
+        older = Target("cpu", named(choices.pick(("x86-64-v3", "x86-64-v2"))))
+        if RUNS_OLDER and choices.chance(40):
+            stack.enter_context(mock.patch("lend.targets.cpu.target.cpu", lambda processor=None: older))
         yield
 
 
@@ -166,7 +180,7 @@ def check(source: str, sizes: dict[str, int], seed: int, used: Any = None) -> st
         common = choices.pick(LAYOUTS)
         layouts = [(common if choices.chance(70) else choices.pick(LAYOUTS), choices.chance(60)) for _ in range(len(given))]
         runs: list[Outcome] = []
-        with forced_tilings(seed) as tiled, small_chunks(choices.pick((8, 300, 32768))):
+        with forced_tilings(seed) as tiled, small_machine(choices):
             for threads in (1, 3):
                 lend.config.threads = threads
                 runs.append(run(names["kernel"], given, layouts, f"compiled, {threads} threads"))
