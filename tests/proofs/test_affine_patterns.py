@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import pytest
 from verdicts import assert_proved
 
 import lend
@@ -1101,7 +1100,6 @@ def test_output_by_a_branch_on_a_size():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_output_by_a_branch_on_a_flag():
     @lend.kernel
     def kernel(y: Out[f64, N], reverse: bool_):
@@ -1132,7 +1130,6 @@ def test_output_row_by_one_of_three_branches_on_data():
     assert_proved(kernel)
 
 
-@pytest.mark.xfail(reason="false alarm, not mended yet", strict=False)
 def test_output_row_by_a_function_in_both_branches_on_data():
     @lend.function
     def fill(row, value):

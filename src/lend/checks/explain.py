@@ -408,7 +408,9 @@ class Explainer:
         """The sizes and scalars of a sample."""
         launch = self.model.space.names.launch
         named = ((launch.get(n), v) for n, v in sample.items())
-        return tuple((value.name, v) for value, v in named if value is not None and value.name)
+        return tuple(
+            (value.name, bool(v) if value.scalar.kind == "bool" else v) for value, v in named if value is not None and value.name
+        )
 
     def with_sizes(self, sample: Sample) -> str:
         """`, with N=2`."""

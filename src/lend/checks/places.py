@@ -74,8 +74,11 @@ class Places:
 
     def pretty(self, text: str) -> str:
         """A condition of the integer set library in the user's names."""
-        for name in sorted(self.model.space.names.launch, key=len, reverse=True):
+        for name, value in sorted(self.model.space.names.launch.items(), key=lambda item: -len(item[0])):
             if name in text:
+                if value is not None and value.scalar.kind == "bool":
+                    text = re.sub(rf"\b{name} (=|<=) 0\b", f"not {self.source_name(name)}", text)
+                    text = re.sub(rf"\b{name} (= 1|>= 1|> 0)(?!\d)", self.source_name(name), text)
                 text = re.sub(rf"(?<=\d){name}\b", f" * {name}", text)
                 text = re.sub(rf"\b{name}\b", self.named(name) or self.source_name(name), text)
         return re.sub(r"(?<![<>=!])=(?!=)", "==", text)

@@ -20,6 +20,7 @@ from lend.ir.typed import Region, Value
 from lend.language.types import ArrayType, ScalarType
 from lend.model.aliases import Aliases
 from lend.model.evaluate import LARGEST_SIZE, Evaluator
+from lend.model.joint import joint_writes
 from lend.model.linear import (
     FALSE,
     TRUE,
@@ -167,6 +168,9 @@ class Builder(Evaluator):
             value = parameter.value
             if isinstance(value.type, ScalarType) and value.type.is_integer:
                 self.number(value)
+            elif isinstance(value.type, ScalarType) and value.type.kind == "bool":
+                flag = self.fresh(value.name or "flag", 0, 1, free=True, value=value)
+                self.conditions[value] = equal(Linear.of(flag), Linear.constant(1))
         for parameter in self.kernel.parameters:
             if parameter.index is not None:
                 kind, bound = parameter.index
@@ -489,33 +493,24 @@ class Builder(Evaluator):
         """Both regions, each under its condition."""
         condition = self.condition(operation.condition)
         arms = ((condition, operation.then), (negate(condition), operation.orelse))
-        at = self.numbered()
-        starts: list[int] = []
-        for number, (fact, region) in enumerate(arms):
-            scope = replace(self.scope, order=(*self.scope.order, at, number)).given(fact)
-            starts.append(len(self.model.accesses))
+        at, start = self.numbered(), len(self.model.accesses)
+        first, second = (
+            replace(self.scope, order=(*self.scope.order, at, number)).given(fact) for number, (fact, _) in enumerate(arms)
+        )
+        for scope, (_, region) in zip((first, second), arms, strict=True):
             self.inside(scope, region.operations)
-        self.written_in_both(at, starts)
+        self.written_in_both((first, second), (arms[0][0], arms[1][0]), start)
         self.merge(operation.results, [(fact, region.yields) for fact, region in arms])
 
-    def written_in_both(self, at: int, starts: list[int]) -> None:
-        """An element that both arms of the branch at `at` write is written whatever the condition says.
+    def written_in_both(self, arms: tuple[Scope, Scope], conditions: tuple[Formula, Formula], start: int) -> None:
+        """Elements that both arms of a branch write are written whatever its condition says.
 
         `joint_writes` maps such a write to those that it stands for.
         """
-        writes = [*self.model.accesses[starts[0] :], *self.model.joint_writes]
-        arms: tuple[list[Access], list[Access]] = ([], [])
-        for access in writes:
-            order = access.scope.order
-            # Directly in an arm: no loop and no other branch around it.
-            if access.writes and len(order) == len(self.scope.order) + 3 and order[:-2] == (*self.scope.order, at):
-                arms[order[-2] == 1].append(access)
-        here = self.here()
-        for a in arms[0]:
-            for b in arms[1]:
-                if a.root is b.root and a.element == b.element and a.element is not None and a.within == b.within:
-                    stands_for = [x for w in (a, b) for x in self.model.joint_writes.get(w, (w,))]
-                    self.model.joint_writes[replace(a, scope=here)] = tuple(stands_for)
+        known = self.model.joint_writes
+        writes = [*self.model.accesses[start:], *known]
+        for a, b, joint in list(joint_writes(writes, arms, conditions, self.here())):
+            known[joint] = tuple(x for w in (a, b) for x in known.get(w, (w,)))
 
     def call(self, operation: typed.Call) -> None:
         """The body in place; at host level a failed contract ends the kernel, so its facts stay."""

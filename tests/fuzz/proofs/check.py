@@ -19,6 +19,7 @@ from choices import seeded
 from oracle import Finding, Refused, define, judged
 
 import lend
+from lend.diagnostics.proofs import Proofs
 from lend.driver import definition as definitions
 from lend.driver.pipeline import Compilation
 from lend.driver.pipeline import run as run_pipeline
@@ -56,7 +57,7 @@ def judge(source: str) -> tuple[Compilation, list[Any], float]:
 def unjudged() -> Iterator[None]:
     """Kernels are not judged when they are defined: they are soon after."""
     original = definitions._judge
-    definitions._judge = lambda *_: ([], None)  # type: ignore[assignment]
+    definitions._judge = lambda *_: definitions._Judged([], Proofs(), None)
     try:
         yield
     finally:
@@ -78,6 +79,9 @@ def arguments(compilation: Compilation, n: int, m: int, k: int, c: int, rng: ran
     for parameter in compilation.kernel.parameters:
         if parameter.name in ("k", "c"):
             leaves.append(k if parameter.name == "k" else c)
+            continue
+        if parameter.name == "b":
+            leaves.append(rng.random() < 0.5)
             continue
         sizes = {"N": n, "M": m}
         shape = tuple(eval(s, sizes) for s in kernels.ARRAYS[parameter.name])
@@ -168,6 +172,7 @@ def compiled(source: str, seed: Any, sizes: list[tuple[int, int]]) -> str:
     ends: set[str] = set()
     for n, m in sizes:
         k, c = environment(n, m, rng)
+        flag = rng.random() < 0.5
         data = np.random.default_rng(rng.randrange(2**31))
         before = {name: values_of(name, n, m, data) for name in kernel.__wrapped__.__code__.co_varnames if name in kernels.ARRAYS}
         results: list[tuple[str, dict[str, np.ndarray]]] = []
@@ -175,24 +180,26 @@ def compiled(source: str, seed: Any, sizes: list[tuple[int, int]]) -> str:
             buffers = {name: fenced(values) for name, values in before.items()}
             inner = {name: b[MARGIN : b.size - MARGIN].reshape(before[name].shape) for name, b in buffers.items()}
             try:
-                run(**inner, k=k, c=c)
+                run(**inner, k=k, c=c, b=flag)
                 end = "done"
             except (lend.BoundsError, lend.ArithmeticFault, lend.ContractError, lend.ShapeError) as error:
                 end = "fault" if not isinstance(error, lend.ContractError) else "refused"
             for name, buffer in buffers.items():
                 fence = CANARY if buffer.dtype == np.float64 else -7
                 if not ((buffer[:MARGIN] == fence).all() and (buffer[buffer.size - MARGIN :] == fence).all()):
-                    raise Finding("written outside", f"{name} with N={n} M={m} k={k} c={c}")
+                    raise Finding("written outside", f"{name} with N={n} M={m} k={k} c={c} b={flag}")
             results.append((end, inner))
         (end, machine), (plain, python) = results
         ends.add(end)
         if end == "refused":
             continue  # by the condition of a launch, which plain Python does not have
         if end != plain:
-            raise Finding(f"{end} instead of {plain}", f"with N={n} M={m} k={k} c={c}")
+            raise Finding(f"{end} instead of {plain}", f"with N={n} M={m} k={k} c={c} b={flag}")
         for name in machine:
             if end == "done" and not np.array_equal(machine[name], python[name]):
-                raise Finding("other values", f"{name} with N={n} M={m} k={k} c={c}: {machine[name]} instead of {python[name]}")
+                raise Finding(
+                    "other values", f"{name} with N={n} M={m} k={k} c={c} b={flag}: {machine[name]} instead of {python[name]}"
+                )
     return " ".join(sorted(ends))
 
 

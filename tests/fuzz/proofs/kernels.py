@@ -15,7 +15,7 @@ from choices import Choices
 HEADER = """\
 from typing import Literal
 import lend
-from lend import Mut, Out, Ref, f64, i32, i64
+from lend import Mut, Out, Ref, bool_, f64, i32, i64
 from lend.dims import M, N
 
 @lend.function
@@ -102,7 +102,7 @@ class Kernels:
         parameters = ", ".join(
             f"{n}: {self.borrows[n]}[{'i64' if n == 'q' else 'f64'}, {', '.join(self.size(s) for s in ARRAYS[n])}]" for n in names
         )
-        return f"{HEADER}@lend.kernel\ndef kernel({parameters}, k: i64, c: i32):\n" + "\n".join(self.lines) + "\n"
+        return f"{HEADER}@lend.kernel\ndef kernel({parameters}, k: i64, c: i32, b: bool_):\n" + "\n".join(self.lines) + "\n"
 
     @staticmethod
     def size(text: str) -> str:
@@ -195,6 +195,8 @@ class Kernels:
         if not self.plain and place.threads and c.chance(15):
             self.affine = False
             return f"x[{place.threads[0]}] > 0.0"
+        if c.chance(6):
+            return c.pick(("b", "not b"))
         kind = c.below(10) if not self.plain else c.below(7)
         match kind:
             case 0 | 1:
