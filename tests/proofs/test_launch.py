@@ -101,8 +101,6 @@ def always_written(y: Out[f64, N], s: i64):
     for i in lend.grid(N):
         if i + s > i + s - 1:
             y[i] = 1
-        else:
-            y[i] = 2
 
 
 def test_what_is_written_whole_only_for_moderate_scalars_is_required():
@@ -111,6 +109,21 @@ def test_what_is_written_whole_only_for_moderate_scalars_is_required():
     assert y.sum() == 4
     with pytest.raises(lend.ContractError, match="known only while s lies between"):
         always_written(y, -(2**63))  # here i + s - 1 wraps
+
+
+@lend.kernel
+def written_in_both_cases(y: Out[f64, N], s: i64):
+    for i in lend.grid(N):
+        if i + s > i + s - 1:
+            y[i] = 1
+        else:
+            y[i] = 2
+
+
+def test_what_both_cases_write_is_written_whole_for_all_scalars():
+    y = np.zeros(4)
+    written_in_both_cases(y, -(2**63))
+    assert y.tolist() == [2, 1, 1, 1]
 
 
 @lend.kernel

@@ -133,3 +133,169 @@ def test_what_a_returned_temporary_has_from_a_large_scalar_is_required() -> None
         return t
 
     assert kernel(np.ones(2), 3).tolist() == [1.0, 1.0]
+
+
+# ------------------------------------------------------------------------------------------------------ under other names
+
+
+def test_two_temporaries_that_are_exchanged_in_each_step() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N], y: Out[f64, N], steps: i64):
+        t = lend.empty(f64, N)
+        u = lend.empty(f64, N)
+        for i in lend.grid(N):
+            t[i] = x[i]
+        for _ in range(steps):
+            for i in lend.grid(N):
+                u[i] = t[i] + t[N - 1 - i]
+            u, t = t, u
+        for i in lend.grid(N):
+            y[i] = t[i]
+        return t
+
+    assert_accepted(kernel, set())
+    y = np.empty(2)
+    assert kernel(np.array([1.0, 2.0]), y, 0).tolist() == [1.0, 2.0] == y.tolist()
+    assert kernel(np.array([1.0, 2.0]), y, 2).tolist() == [6.0, 6.0] == y.tolist()
+
+
+def test_two_temporaries_that_are_exchanged_and_of_which_one_was_never_written() -> None:
+    with refused("L0320", "t"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N], steps: i64):
+            t = lend.empty(f64, N)
+            u = lend.empty(f64, N)
+            for i in lend.grid(N):
+                t[i] = x[i]
+            for _ in range(steps):
+                u, t = t, u
+            for i in lend.grid(N):
+                y[i] = t[i]
+
+
+def test_two_temporaries_that_are_exchanged_and_of_which_one_is_written_in_part() -> None:
+    with refused("L0320", "t"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N], steps: i64):
+            t = lend.empty(f64, N)
+            u = lend.empty(f64, N)
+            for i in lend.grid(N):
+                t[i] = x[i]
+            for _ in range(steps):
+                for i in lend.grid((1, N)):
+                    u[i] = t[i]
+                u, t = t, u
+            for i in lend.grid(N):
+                y[i] = t[i]
+
+
+def test_two_temporaries_that_are_exchanged_before_the_write() -> None:
+    with refused("L0320"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N], steps: i64):
+            t = lend.empty(f64, N)
+            u = lend.empty(f64, N)
+            for i in lend.grid(N):
+                t[i] = x[i]
+            for _ in range(steps):
+                u, t = t, u
+                for i in lend.grid(N):
+                    u[i] = t[i]
+            for i in lend.grid(N):
+                y[i] = t[i]
+
+
+def test_three_temporaries_that_take_turns() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N], steps: i64):
+        a = lend.empty(f64, N)
+        b = lend.empty(f64, N)
+        c = lend.empty(f64, N)
+        for i in lend.grid(N):
+            a[i] = x[i]
+            b[i] = 2.0 * x[i]
+        n = steps
+        while n > 0:
+            for i in lend.grid(N):
+                c[i] = a[i] + b[i]
+            a, b, c = b, c, a
+            n -= 1
+        return a
+
+    assert_accepted(kernel, set())
+    assert kernel(np.ones(2), 3).tolist() == [5.0, 5.0]
+
+
+def test_a_temporary_of_either_branch() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N]):
+        if x[0] > 0.0:
+            t = lend.empty(f64, N)
+            for i in lend.grid(N):
+                t[i] = x[i]
+        else:
+            t = lend.zeros(f64, N)
+        return t.reshape(N, 1)
+
+    assert_accepted(kernel, {"bounds launch x"})
+    assert kernel(np.array([1.0, 2.0])).tolist() == [[1.0], [2.0]]
+
+
+def test_a_temporary_of_either_branch_that_one_leaves_empty() -> None:
+    with refused("L0320", "t"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N]):
+            if x[0] > 0.0:
+                t = lend.empty(f64, N)
+                for i in lend.grid((1, N)):
+                    t[i] = x[i]
+            else:
+                t = lend.zeros(f64, N)
+            for i in lend.grid(N):
+                y[i] = t[i]
+
+
+def test_a_temporary_read_in_other_sizes_once_it_is_whole() -> None:
+    @lend.kernel
+    def kernel(x: Ref[f64, N], y: Out[f64, N]):
+        t = lend.empty(f64, N)
+        for i in lend.grid(N):
+            t[i] = x[i]
+        rows = t.reshape(1, N)
+        for i in lend.grid(N):
+            y[i] = rows[0, i]
+
+    assert_accepted(kernel, set())
+
+
+def test_a_temporary_read_in_other_sizes_before_it_is_whole() -> None:
+    with refused("L0320", "rows"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N]):
+            t = lend.empty(f64, N)
+            rows = t.reshape(1, N)
+            for i in lend.grid(N):
+                y[i] = rows[0, i]
+            for i in lend.grid(N):
+                t[i] = x[i]
+
+
+def test_a_temporary_that_is_made_anew_in_each_step() -> None:
+    with refused("L0320"):
+
+        @lend.kernel
+        def kernel(x: Ref[f64, N], y: Out[f64, N], steps: i64):
+            t = lend.zeros(f64, N)
+            for s in range(steps):
+                u = lend.empty(f64, N)
+                if s == 0:
+                    for i in lend.grid(N):
+                        u[i] = x[i]
+                t = u
+            for i in lend.grid(N):
+                y[i] = t[i]

@@ -13,10 +13,12 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from lend.checks.check_bounds import BoundsFinding, outside
+from lend.checks.content import Content
 from lend.checks.decide import Decision
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
@@ -45,37 +47,29 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
     tracked = _uninitialised(model)
     kinds = {finding.access: finding.decision.kind for finding in bounds}
     writes = list(_sure_writes(model, kinds))
+    content = Content(model, tracked, writes, lambda read, before: _read(model, read, before))
     findings: list[InitFinding] = []
     for access in model.accesses:
-        if access.writes or not isinstance(access.operation, typed.Load):
+        if access.writes or not isinstance(access.operation, typed.Load) or not content.empty(access.root):
             continue
-        if access.root in tracked:
-            findings.append(InitFinding(access.root, access, _read(model, access, [w for w in writes if _same(w, access)])))
-        elif model.aliases.roots[model.aliases.base[access.root]] & tracked:
-            reason = "it is reached under another name or in another shape than it is written in"
-            findings.append(InitFinding(access.root, access, Decision("may", reason)))
+        decision = Decision("may", "it is reached under another name or in another shape than it is written in")
+        if content.known(access.root):
+            decision = _read(model, access, [w for w in writes if _same(w, access)])
+        if access.root not in tracked and decision.kind != "never":
+            whole = content.whole(access.root, access.scope)
+            decision = whole if whole.kind == "never" else decision
+        findings.append(InitFinding(access.root, access, decision))
     for parameter in model.kernel.parameters:
         root = parameter.value
         if root in tracked:
             for path in sorted({w.within for w in model.accesses if w.root is root}) or [()]:
                 covering = [w for w in writes if w.root is root and w.within == path]
                 findings.append(InitFinding(root, None, _coverage(model, root, covering)))
-    findings += _returned(model, tracked, writes)
-    return findings
-
-
-def _returned(model: Model, tracked: set[Value], writes: Sequence[Access]) -> Iterator[InitFinding]:
-    """Temporaries that are returned are written whole."""
     arguments = {parameter.value for parameter in model.kernel.parameters}
     for root in dict.fromkeys(model.returned):
-        if root in arguments or not model.aliases.roots[root] & tracked:
-            continue
-        decision = Decision("may", "it is returned under another name, or from inside a branch or a loop, than it is written in")
-        if root in tracked and not model.made_at.get(root):
-            paths = sorted({w.within for w in model.accesses if w.writes and w.root is root}) or [()]
-            decisions = [_coverage(model, root, [w for w in writes if w.root is root and w.within == path]) for path in paths]
-            decision = next((d for d in decisions if d.kind != "never"), decisions[0])
-        yield InitFinding(root, None, decision, returned=True)
+        if root not in arguments and content.empty(root):
+            findings.append(InitFinding(root, None, content.whole(root, model.end), returned=True))
+    return findings
 
 
 def _uninitialised(model: Model) -> set[Value]:
@@ -128,29 +122,88 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
     for place, subscript in zip(element, read.element, strict=True):
         here = both(here, equal(place, subscript))
     try:
-        missing = space.set(names, [here], "may")
-        for write in writes:
-            for cover in _before(model, write, read, element):
-                if space.guarded(missing.is_empty):
-                    break
-                covered = space.set(names, cover, "must", (OTHER,))
-                missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
-        constants = _constants(model, writes)
-        if constants and not space.guarded(missing.is_empty):
-            here = All((here, *constants))
-            real = space.set(names, [here], "may")
-            missing = space.guarded(lambda m=missing, r=real: m.intersect(r))
-        if space.guarded(missing.is_empty):
-            mentioned = space.closure({*names_of(here), *names})
-            return _settled(model, model.evaluator.rests_on(mentioned, [here]))
+        ways = [way for write in writes for way in _before(model, write, read, element)]
+        covers = [(space.set(names, way.formulas, "must", (OTHER,)), way.assumptions) for way in _least_assuming(ways)]
+        left = _Left(model, names, here, covers, _constants(model, writes))
+        if left.nothing:
+            return _settled(model, left.assumptions)
         exact = read.scope.exact and is_known(read.scope.facts) and not set(space.closure(_mentioned(read))) & space.names.opaque
         return Decision(
             "always" if exact and not writes else "may",
             "no write before it is sure to cover it",
-            sample=space.guarded(lambda: sample_of(missing)),
+            sample=space.guarded(lambda: sample_of(left.missing)),
         )
     except OverBudget:
         return Decision("may", "the question is too large for the proof budget")
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How a write covers elements, and on whose moderate size it rests that it does."""
+
+    formulas: list[Formula]
+    assumptions: tuple[str, ...]
+    moving: frozenset[str] = frozenset()  # counters of host-level loops all of whose iterations it covers
+
+
+def _least_assuming(ways: Iterable[_Way]) -> list[_Way]:
+    """What rests on nothing first: then the rest may not be needed."""
+    return sorted(ways, key=lambda way: bool(way.assumptions))
+
+
+class _Left:
+    """What covers leave of the elements that `here` describes, and what it rests on that this is nothing."""
+
+    def __init__(
+        self,
+        model: Model,
+        names: Sequence[str],
+        here: Formula,
+        covers: Sequence[tuple[Any, tuple[str, ...]]],
+        constants: list[Formula],
+    ) -> None:
+        self.model = model
+        self.names = names
+        self.covers = covers
+        self.missing, used = self.rest(here)
+        if constants and not self.empty(self.missing):
+            here = All((*_conjuncts(here), *constants))
+            self.missing, used = self.rest(here)
+        self.nothing = self.empty(self.missing)
+        self.assumptions = tuple(sorted(used.union(self.needed(here)))) if self.nothing else ()
+
+    def empty(self, found: Any) -> bool:
+        """Whether a set is."""
+        return bool(self.model.space.guarded(found.is_empty))
+
+    def rest(self, here: Formula) -> tuple[Any, set[str]]:
+        """What no cover reaches, and the assumptions of the covers that were needed."""
+        missing = self.model.space.set(self.names, [here], "may")
+        used: set[str] = set()
+        for cover, assumptions in self.covers:
+            if self.empty(missing):
+                break
+            used.update(assumptions)
+            missing = self.model.space.guarded(lambda m=missing, c=cover: m.subtract(c))
+        return missing, used
+
+    def needed(self, here: Formula) -> tuple[str, ...]:
+        """What the elements' description rests on; without the facts about scalars, if these are not needed."""
+        assumptions = self.rests(here)
+        scalars = {n for n in assumptions if self.model.space.names.launch.get(n) not in self.model.sizes}
+        if not scalars:
+            return assumptions
+        parts = [p for p in _conjuncts(here) if not scalars & set(self.model.space.closure(names_of(p)))]
+        missing, used = self.rest(All(tuple(parts)))
+        return (*used, *self.rests(All(tuple(parts)))) if self.empty(missing) else assumptions
+
+    def rests(self, here: Formula) -> tuple[str, ...]:
+        """The assumptions of a description."""
+        return self.model.evaluator.rests_on(self.model.space.closure({*names_of(here), *self.names}), [here])
+
+
+def _conjuncts(formula: Formula) -> tuple[Formula, ...]:
+    return formula.parts if isinstance(formula, All) else (formula,)
 
 
 def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
@@ -161,7 +214,7 @@ def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
     return Decision("may", "it rests on a number that the kernel computes, which may be very large", assumptions=assumptions)
 
 
-def _before(model: Model, write: Access, read: Access, element: list[Linear]) -> Iterator[list[Formula]]:
+def _before(model: Model, write: Access, read: Access, element: list[Linear]) -> Iterator[_Way]:
     """The ways in which a write comes before a read, each as constraints on both: the write's own names end in OTHER."""
     assert write.element is not None
     common: list[str] = []
@@ -187,7 +240,7 @@ def _cover(
     common: list[str],
     shared: tuple[int | str, ...],
     earlier: str | None,
-) -> Iterator[list[Formula]]:
+) -> Iterator[_Way]:
     """The write in the same iteration of the `common` loops, in an earlier one of the loop `earlier`.
 
     `shared` is how far both are in the same branches and loops: facts of the read about what both share need not be shown again.
@@ -218,7 +271,7 @@ def _cover(
     cover += [rename(names.definitions[n], renaming) for n in renaming if n not in names.free]
     if earlier is not None:
         cover.append(at_least(Linear.of(earlier), Linear.of(renaming[earlier]).plus(1)))
-    yield cover
+    yield _Way(cover, model.evaluator.rests_on(model.space.closure(used), cover))
 
 
 def _by_position(model: Model, write: Access, shape: tuple[Linear, ...]) -> Access:
@@ -254,29 +307,28 @@ def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
     for name, size in zip(names, shape, strict=True):
         inside = both(inside, both(at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))))
     try:
-        missing = space.set(names, [inside], "may")
-        for write in writes:
-            if write.scope.unsure:
-                continue
-            write = _by_position(model, write, shape)
-            assert write.element is not None
-            moving = set(write.scope.counters)
-            closure = space.closure(_mentioned(write))
-            if not _determined(model, _mentioned(write)):
-                continue
-            if any(n in space.names.free and set(space.names.made_in[n]) & moving for n in closure):
-                continue
-            constraints = [write.scope.facts, *(equal(Linear.of(n), e) for n, e in zip(names, write.element, strict=True))]
-            covered = space.set(names, constraints, "must", (), existential=moving)
-            missing = space.guarded(lambda m=missing, c=covered: m.subtract(c))
-        constants = _constants(model, writes)
-        if constants and not space.guarded(missing.is_empty):
-            inside = All((inside, *constants))
-            real = space.set(names, [inside], "may")
-            missing = space.guarded(lambda m=missing, r=real: m.intersect(r))
-        if space.guarded(missing.is_empty):
-            mentioned = space.closure({n for w in writes for n in _mentioned(w)} | {*names_of(inside), *names})
-            return _settled(model, model.evaluator.rests_on(mentioned, [inside, *(w.scope.facts for w in writes)]))
-        return Decision("may", "some element may stay unwritten", sample=space.guarded(lambda: sample_of(missing)))
+        ways = [way for write in writes for way in _sure(model, _by_position(model, write, shape), names)]
+        covers = [
+            (space.set(names, way.formulas, "must", (), existential=way.moving), way.assumptions) for way in _least_assuming(ways)
+        ]
+        left = _Left(model, names, inside, covers, _constants(model, writes))
+        if left.nothing:
+            return _settled(model, left.assumptions)
+        return Decision("may", "some element may stay unwritten", sample=space.guarded(lambda: sample_of(left.missing)))
     except OverBudget:
         return Decision("may", "the question is too large for the proof budget")
+
+
+def _sure(model: Model, write: Access, names: Sequence[str]) -> Iterator[_Way]:
+    """What a write covers whatever happens."""
+    assert write.element is not None
+    space = model.space
+    moving = frozenset(write.scope.counters)
+    mentioned = _mentioned(write)
+    closure = space.closure(mentioned)
+    if write.scope.unsure or not _determined(model, mentioned):
+        return
+    if any(n in space.names.free and set(space.names.made_in[n]) & moving for n in closure):
+        return
+    formulas = [write.scope.facts, *(equal(Linear.of(n), e) for n, e in zip(names, write.element, strict=True))]
+    yield _Way(formulas, model.evaluator.rests_on(closure, formulas), moving)

@@ -7,6 +7,7 @@ strongest is told, and nothing of what follows from it.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lend.checks import advice
@@ -21,13 +22,17 @@ from lend.diagnostics.proofs import ObligationName, Proof, VerdictName, Witness
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Value
+from lend.language.abi import MAX_SIZE
 from lend.model.build import Access, Division, Model, Scope
-from lend.model.linear import Formula, Linear, both, names_of
+from lend.model.linear import All, AtLeastZero, Formula, Linear, both, names_of
 from lend.model.sets import OverBudget, sample_of
 
 _WORDS: dict[str, VerdictName] = {"never": "proved", "when": "launch", "may": "checked", "always": "refuted"}
 
 Sample = dict[str, int]
+
+POWER_OF_TWO = f"2**{MAX_SIZE.bit_length() - 1}"
+"""The largest size, as users read it."""
 
 LONGEST_CONDITION = 100
 """Characters of a condition that a message still shows."""
@@ -378,10 +383,25 @@ class Explainer:
         if decision.good is not None:
             text = str(decision.good).split("->", 1)[-1].strip()[1:-1].split(":", 1)[-1].strip()
             parts.append(self.places.pretty(text))
-        for name in decision.assumptions:
-            if not self.is_size(name):
-                parts.append(f"{self.places.source_name(name)} is of moderate size")
-        return " and ".join(parts) or "sizes are of moderate size"
+        parts += dict.fromkeys(self.moderate(name) for name in decision.assumptions if not self.is_size(name))
+        if len(parts) > 1 and re.search(r"\bor\b", re.sub(r"\(.*?\)", "", parts[0])):
+            parts[0] = f"({parts[0]})"
+        return " and ".join(parts) or f"sizes are at most {POWER_OF_TWO}"
+
+    def moderate(self, name: str) -> str:
+        """What is assumed of a launch constant: that it is not huge, or that the sum it stands for does not wrap."""
+        value = self.model.space.names.launch.get(name)
+        if value is not None:
+            text = self.places.source_name(name)
+            return f"{text} <= {POWER_OF_TWO}" if value.scalar.kind == "uint" else f"abs({text}) <= {POWER_OF_TWO}"
+        assumed = self.model.evaluator.assumptions[name]
+        first = assumed.parts[0] if isinstance(assumed, All) and assumed.parts else assumed
+        if isinstance(first, AtLeastZero):
+            terms = first.expression.plus(-first.expression.offset)
+            text = self.places.linear(terms)
+            if text is not None:
+                return f"`{text}` does not wrap"
+        return "no sum of scalars wraps"
 
     def launch_race(self, finding: RaceFinding) -> str:
         """What is wrong where a race's condition does not hold."""

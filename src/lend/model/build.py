@@ -114,6 +114,13 @@ class View:
     through: tuple[Access, ...] = ()
 
 
+@dataclass(frozen=True)
+class Birth:
+    """An array value that is one of several: what it is made from, and where that is looked at."""
+
+    sources: tuple[tuple[Value, Scope], ...]
+
+
 @dataclass
 class Model:
     """A kernel's accesses and divisions, its regions, and the names they are about."""
@@ -134,6 +141,9 @@ class Model:
     private: set[Value] = field(default_factory=set[Value])  # arrays of one iteration's own
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
     made_at: dict[Value, tuple[int | str, ...]] = field(default_factory=dict[Value, "tuple[int | str, ...]"])  # and where they do
+    births: dict[Value, Birth] = field(default_factory=dict[Value, Birth])  # at host level, by root
+    reshaped: dict[Value, Value] = field(default_factory=dict[Value, Value])  # roots that are another root in other sizes
+    end: Scope = field(default_factory=Scope)  # where the kernel returns
     returned: list[Value] = field(default_factory=list[Value])  # temporaries
     shapes: dict[Value, tuple[Linear, ...]] = field(default_factory=dict[Value, tuple[Linear, ...]])
 
@@ -182,15 +192,12 @@ class Builder(Evaluator):
             self.declare_arrays()
             self.visit(operation)
         self.model.ending = self.scope.facts
+        self.model.end = self.here()
         self.declare_arrays()
         for parameter in self.kernel.parameters:
             if isinstance(parameter.value.type, ArrayType):
                 self.model.shapes[parameter.value] = self.view_of(parameter.value).shape
-        for value in self.kernel.body.yields:
-            if isinstance(value.type, ArrayType):
-                base = self.model.aliases.base[value]
-                self.model.returned.append(base)
-                self.model.shapes.setdefault(base, self.view_of(base).shape)
+        self.model.returned += (self.view_of(v).root for v in self.kernel.body.yields if isinstance(v.type, ArrayType))
         return self.model
 
     def size_name(self, dim: Value) -> None:
@@ -285,12 +292,13 @@ class Builder(Evaluator):
         """The scope of an access at this point."""
         return replace(self.scope, order=(*self.scope.order, self.numbered()))
 
-    def inside(self, scope: Scope, operations: Iterable[typed.Operation]) -> None:
-        """Visit operations in another scope."""
+    def inside(self, scope: Scope, operations: Iterable[typed.Operation]) -> Scope:
+        """Visit operations in another scope. Where that ends."""
         saved, self.scope = self.scope, scope
         for operation in operations:
             self.visit(operation)
-        self.scope = saved
+        end, self.scope = self.here(), saved
+        return end
 
     # --------------------------------------------------------------------------------------------------------- operations
 
@@ -406,6 +414,9 @@ class Builder(Evaluator):
         if isinstance(operation, typed.Allocate) and not operation.zeroed:
             self.model.unwritten.add(operation.result)
             self.model.made_at[operation.result] = self.scope.order
+            self.model.shapes[operation.result] = shape
+        elif isinstance(operation, typed.Reshape):
+            self.model.reshaped[operation.result] = self.view_of(operation.array).root
         self.views[operation.result] = whole(operation.result, shape)
 
     def view(self, operation: typed.View) -> None:
@@ -497,10 +508,19 @@ class Builder(Evaluator):
         first, second = (
             replace(self.scope, order=(*self.scope.order, at, number)).given(fact) for number, (fact, _) in enumerate(arms)
         )
-        for scope, (_, region) in zip((first, second), arms, strict=True):
-            self.inside(scope, region.operations)
+        ends = [self.inside(scope, region.operations) for scope, (_, region) in zip((first, second), arms, strict=True)]
         self.written_in_both((first, second), (arms[0][0], arms[1][0]), start)
         self.merge(operation.results, [(fact, region.yields) for fact, region in arms])
+        for position, result in enumerate(operation.results):
+            sources = [(region.yields[position], end) for end, (_, region) in zip(ends, arms, strict=True)]
+            self.born(result, sources, self.scope.order)
+
+    def born(self, value: Value, sources: list[tuple[Value, Scope]], order: tuple[int | str, ...]) -> None:
+        """An array value that is one of several, unless all are views of one root."""
+        if isinstance(value.type, ArrayType) and self.region is None and self.view_of(value).root is value:
+            self.model.births[value] = Birth(tuple((self.view_of(source).root, scope) for source, scope in sources))
+            self.model.made_at[value] = order
+            self.model.shapes[value] = self.view_of(value).shape
 
     def written_in_both(self, arms: tuple[Scope, Scope], conditions: tuple[Formula, Formula], start: int) -> None:
         """Elements that both arms of a branch write are written whatever its condition says.
@@ -617,7 +637,7 @@ class Builder(Evaluator):
         yields = body.yields[1:] if stops else body.yields
         saved, ideal = self.scope, self.ideal
         marks = len(self.model.accesses), len(self.model.divisions), len(self.model.regions), len(self.model.joint_writes)
-        moves = Moves()
+        moves, end = Moves(), scope
         # Once without wrap-around to see how carried values move; then with that as hypothesis, until it is confirmed.
         for attempt in range(MAX_ATTEMPTS):
             del self.model.accesses[marks[0] :], self.model.divisions[marks[1] :], self.model.regions[marks[2] :]
@@ -630,6 +650,7 @@ class Builder(Evaluator):
                 self.scope = self.scope.given(enter(carried))
             for operation in body.operations:
                 self.visit(operation)
+            end = self.here()
             if attempt == 0:
                 moves = self.movement(carried, inits, yields)
                 continue
@@ -639,6 +660,11 @@ class Builder(Evaluator):
             moves = confirmed if attempt < MAX_ATTEMPTS - 2 else Moves()
         self.scope, self.ideal = saved, ideal
         self.leave(results, carried, inits, moves, trips)
+        start = replace(saved, order=scope.order[:-1])
+        for result, parameter, init, following in zip(results, carried, inits, yields, strict=True):
+            sources = [(init, start), (following, end)]
+            self.born(parameter, sources, scope.order)
+            self.born(result, sources, saved.order)
 
     def carry(self, carried: tuple[Value, ...], inits: tuple[Value, ...], counter: Linear | None, moves: Moves) -> None:
         """What carried values are at the start of an iteration."""

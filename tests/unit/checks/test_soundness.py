@@ -280,3 +280,36 @@ def test_a_view_carried_by_a_loop_is_empty_where_its_check_failed():
 
     with pytest.raises(lend.BoundsError):
         kernel(np.ones(3), np.zeros(40))
+
+
+def test_a_read_of_what_is_written_only_where_a_sum_does_not_wrap():
+    @lend.kernel
+    def kernel(y: Out[f64, N], s: i64):
+        t = lend.empty(f64, N)
+        for i in lend.grid(N):
+            if i + s > i + s - 1:
+                t[i] = 1.0
+        for i in lend.grid(N):
+            y[i] = t[i]
+
+    y = np.zeros(3)
+    kernel(y, 5)
+    assert y.tolist() == [1, 1, 1]
+    with pytest.raises(lend.ContractError):
+        kernel(y, -(2**63))  # here i + s - 1 wraps, and t[0] is not written
+
+
+def test_a_write_again_that_rests_on_a_scalar_asks_nothing_of_it():
+    @lend.kernel
+    def kernel(y: Out[f64, N], s: i64):
+        for i in lend.grid(N):
+            y[i] = 1.0
+        for i in lend.grid(N):
+            if i + s > i + s - 1:
+                y[i] = 2.0
+
+    y = np.zeros(3)
+    kernel(y, 5)
+    assert y.tolist() == [2, 2, 2]
+    kernel(y, -(2**63))
+    assert y[0] == 1
