@@ -15,7 +15,7 @@ from lend.ir import typed
 from lend.ir.typed import Allocate, Local, Parallel, Region, Require, Value
 from lend.language.abi import FAULT_THREAD, HOST_LEVEL, NO_FAULT, NO_SITE, argument_words, result_words
 from lend.language.reduction import BLOCK
-from lend.language.types import ArrayType
+from lend.language.types import ArrayType, size_of
 from lend.lower import temporaries
 from lend.lower.aliases import Aliases
 from lend.lower.builder import ModuleBuilder
@@ -24,7 +24,7 @@ from lend.lower.computed_indices import write_distinct
 from lend.lower.control import checked_count, write_for, write_while
 from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
-from lend.lower.indexing import multiply, saturating_product
+from lend.lower.indexing import add, multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name, tile_counts
 from lend.lower.scalars import index_word
@@ -35,8 +35,8 @@ from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion, Plan
 
 ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
-LAST_CACHE = 3
-"""The number of the last cache."""
+CORE_CACHE, LAST_CACHE = 2, 3
+"""The numbers of the cache that a core has for itself, and of the last one."""
 STACK_BLOCKS = 64
 """Partial results of so many blocks lie on the stack; more are allocated."""
 
@@ -166,7 +166,7 @@ class HostWriter(FunctionWriter):
             cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {LAST_CACHE})")
             least = builder.emit(f"udiv i64 {cache}, {region.streams.bytes}")
             streaming = builder.emit(f"icmp ugt i64 {iterations}, {least}")
-        writer = RegionWriter(self, region, FAULT, axes, partials, streaming)
+        writer = RegionWriter(self, region, FAULT, axes, partials, streaming, self._panels(region))
         writer.write()
         phase = None if self._wave is None else self._wave.phase(region.parallel)
         if self._wave is None or phase is None:
@@ -185,6 +185,21 @@ class HostWriter(FunctionWriter):
         if can_fault(region.parallel.body):
             self._stop_after_fault()
         return results
+
+    def _panels(self, region: DeviceRegion) -> str:
+        """Whether tiles go panel by panel, and not row by row: where what the rows of a panel share exceeds a core's cache."""
+        arrays = [self.array(value) for value in region.panels if value in self.values]
+        if region.tiling is None or region.tiling.by_row or not arrays:
+            return "false"
+        builder, total = self.builder, "0"
+        for array in arrays:
+            size = str(size_of(array.type.element))
+            bytes = saturating_product(builder, [*array.sizes, size])
+            total = add(builder, total, builder.emit(f"lshr i64 {bytes}, 4"))  # sixteenths: sums of a few do not wrap
+        builder.module.declare("lend_cache_bytes", "declare i64 @lend_cache_bytes(i64)")
+        cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {CORE_CACHE})")
+        half = builder.emit(f"lshr i64 {cache}, 5")
+        return builder.emit(f"icmp ugt i64 {total}, {half}")
 
     def _dispatch(self, region: DeviceRegion, env: str, iterations: str, axes: list[Axis]) -> None:
         """One chunk is run here; more are the pool's. Positions are those of iterations, or of tiles where tiles are not rows."""

@@ -74,6 +74,7 @@ class RegionWriter(FunctionWriter):
         axes: list[Axis],
         partials: str | None,
         streaming: str = "false",
+        panels: str = "false",
     ) -> None:
         super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
         self.body = region.parallel.body
@@ -92,6 +93,8 @@ class RegionWriter(FunctionWriter):
         self._tiles = None if region.tiling is None else TileWriter(self, region.tiling, region.variations, region.streams)
         self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, streaming)
         """Whether this launch is large enough for stores that go past the caches."""
+        self.panels = self.environment.scalar(BOOL_, panels)
+        """Whether tiles go panel by panel in this launch."""
         self.facts.wanted = can_fault(self.body) and not self._fallback
         self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self.body) else None

@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lend.diagnostics.records import dataclass
-from lend.ir.typed import Cast, Constant, Kernel, Parallel, Region, Value
+from lend.ir.typed import Binary, Call, Cast, Constant, Kernel, Parallel, Region, Size, Value
 from lend.language.reduction import BLOCK
 from lend.plan.cost import Bound, Known, Work, work_of
 from lend.plan.streams import Streams, Unstreamed, find_streams
-from lend.plan.tiling import Tiling, Untiled, choose_tiling
-from lend.plan.variation import Variations
+from lend.plan.tiling import Tiling, Untiled, choose_tiling, panel_arrays
+from lend.plan.variation import SIZE_BITS, Variations
 from lend.plan.waves import Decision, Wave, find_waves
 
 CHUNK_WORK = 32768
@@ -50,6 +50,7 @@ class DeviceRegion:
     streams: Streams | None = None
     untiled: Untiled | None = None
     unstreamed: Unstreamed | None = None
+    panels: tuple[Value, ...] = ()
 
     @property
     def grain(self) -> int | None:
@@ -107,7 +108,8 @@ class Plan:
 
 def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
     """Number the device regions of `kernel`, and tile them for a machine with such vectors."""
-    constants = dict(_constants(kernel.body))
+    constants = _constants(kernel.body, {})
+    bits = _bits(kernel.body, constants, dict.fromkeys(kernel.dims, SIZE_BITS))
     decisions = find_waves(kernel)
     waves = tuple(decision.wave for decision in decisions if decision.wave is not None)
     phases = {phase.parallel for wave in waves for phase in wave.phases}
@@ -115,7 +117,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
     for number, parallel in enumerate(_parallels(kernel.body)):
         captures = tuple(captured(parallel.body))
         known = Known(frozenset(captures), dict[Value, Bound](constants))
-        variations = Variations(parallel, constants, kernel.dims)
+        variations = Variations(parallel, constants, bits)
         waits = parallel in phases
         chosen = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
         tiling = chosen if isinstance(chosen, Tiling) else None
@@ -133,6 +135,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
                 streams,
                 chosen if isinstance(chosen, Untiled) else None,
                 found if isinstance(found, Unstreamed) else None,
+                () if tiling is None else panel_arrays(parallel, variations, tiling),
             )
         )
     return Plan(kernel, tuple(regions), waves, decisions)
@@ -147,18 +150,48 @@ def _parallels(region: Region) -> Iterator[Parallel]:
                 yield from _parallels(inner)
 
 
-def _constants(region: Region) -> Iterator[tuple[Value, int]]:
-    """The integer constants of the host level, casts of them included, for the cost estimate."""
-    known: dict[Value, int] = {}
+def _constants(region: Region, known: dict[Value, int]) -> dict[Value, int]:
+    """The integer constants of the host level, casts of them and what is passed on to called kernels."""
     for operation in region.operations:
         if isinstance(operation, Constant) and isinstance(operation.value, int):
             known[operation.result] = int(operation.value)
         elif isinstance(operation, Cast) and operation.operand in known and operation.result.scalar.is_integer:
             known[operation.result] = known[operation.operand]
         elif not isinstance(operation, Parallel):
+            if isinstance(operation, Call):
+                for parameter, argument in zip(operation.body.parameters, operation.arguments, strict=True):
+                    if argument in known:
+                        known[parameter] = known[argument]
             for inner in operation.regions:
-                yield from _constants(inner)
-    yield from known.items()
+                _constants(inner, known)
+    return known
+
+
+def _bits(region: Region, constants: dict[Value, int], known: dict[Value, int]) -> dict[Value, int]:
+    """How many bits hold sizes, and sums and differences of them, at host level."""
+
+    def of(value: Value) -> int:
+        return constants[value].bit_length() if value in constants else known.get(value, 64)
+
+    for operation in region.operations:
+        match operation:
+            case Size(result=result):
+                known[result] = SIZE_BITS
+            case Binary(operator="add" | "sub" | "min" | "max", result=result, left=left, right=right):
+                if result.scalar.is_integer and result.scalar.bits == 64:
+                    known[result] = min(max(of(left), of(right)) + 1, 64)
+            case Cast(result=result, operand=operand):
+                if operand in known and result.scalar.is_integer and result.scalar.bits == 64:
+                    known[result] = known[operand]
+            case Parallel():
+                pass
+            case _:
+                if isinstance(operation, Call):
+                    pairs = zip(operation.body.parameters, operation.arguments, strict=True)
+                    known |= {parameter: known[argument] for parameter, argument in pairs if argument in known}
+                for inner in operation.regions:
+                    _bits(inner, constants, known)
+    return known
 
 
 def captured(region: Region) -> list[Value]:

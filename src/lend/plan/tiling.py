@@ -159,7 +159,7 @@ def _candidates(parallel: Parallel, variations: Variations, vector_bytes: int) -
                 continue
             for vectors in (4, 3, 2, 1) if lanes > 1 else (8, 4, 2):
                 yield _tiling(dimensions, v, lanes, vectors, None, 1)
-                for d in range(dimensions):
+                for d in reversed(range(dimensions)):  # of rows that cost the same, those that are nearer in memory
                     for rows in (2, 4, 6, 8):
                         if loops and d != v and lanes * vectors * rows <= MOST_PLACES * lanes:
                             yield _tiling(dimensions, v, lanes, vectors, d, rows)
@@ -179,6 +179,27 @@ def _tiling(dimensions: int, v: int, lanes: int, vectors: int, d: int | None, ro
     else:  # panels along the vector dimension, within which rows follow each other: what a panel reads stays near
         order = (v, *(k for k in range(dimensions) if k not in (v, d)), *(() if d is None else (d,)))
     return Tiling(v, lanes, vectors, jam, order)
+
+
+def panel_arrays(parallel: Parallel, variations: Variations, tiling: Tiling) -> tuple[Value, ...]:
+    """The arrays whose reads all rows of a panel share: if they fit into a core's cache as they are, panels gain nothing.
+
+    Without any, tiles follow each other along rows.
+    """
+    found: dict[Value, None] = {}
+
+    def visit(region: Region) -> None:
+        for operation in region.operations:
+            if isinstance(operation, Load):
+                entries = variations.of(operation.result)
+                others = [entry for d, entry in enumerate(entries) if d != tiling.vector]
+                if entries[tiling.vector] != 0 and all(entry == 0 for entry in others):
+                    found[operation.array] = None
+            for inner in operation.regions:
+                visit(inner)
+
+    visit(parallel.body)
+    return tuple(found)
 
 
 class Estimate:

@@ -12,7 +12,7 @@ read (None, None).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lend.ir import typed
 from lend.ir.typed import Extent, Operation, Parallel, Region, Value
@@ -30,10 +30,10 @@ Variation = tuple[int | None, ...]
 class Variations:
     """The variations of all values in the body of one parallel loop; values from outside vary along nothing."""
 
-    def __init__(self, parallel: Parallel, constants: dict[Value, int], sizes: Iterable[Value] = ()) -> None:
+    def __init__(self, parallel: Parallel, constants: dict[Value, int], bits: Mapping[Value, int] | None = None) -> None:
         self._dimensions = len(parallel.box)
         self._constants = dict(constants)
-        self._bits = dict.fromkeys(sizes, SIZE_BITS)  # 64-bit integers: their magnitude is below 2 ** bits
+        self._bits = dict(bits or {})  # 64-bit integers: their magnitude is below 2 ** bits
         self._known: dict[Value, Variation] = {}
         self._zero: Variation = (0,) * self._dimensions
         for position, (extent, index) in enumerate(zip(parallel.box, parallel.body.parameters, strict=False)):

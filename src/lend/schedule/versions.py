@@ -224,6 +224,6 @@ class Scheduler:
 
     def unchecked(self, operation: Any, safe: set[int]) -> Operation:
         """An operation without its check, if it is safe."""
-        if id(operation) in safe and isinstance(operation, typed.Load | typed.Store | typed.View):
+        if id(operation) in safe and isinstance(operation, typed.Load | typed.Store | typed.View | typed.Binary | typed.For):
             return replace(operation, site=None)
         return operation

@@ -191,15 +191,24 @@ class TileWriter:
         builder.open(after)
 
     def _starts(self, position: str) -> list[str]:
-        """The counter of the first iteration of a tile, per dimension."""
+        """The counter of the first iteration of a tile, per dimension: tiles go row by row, or panel by panel."""
+        builder, panels = self._builder, self._region.panels
+        by_row = self._decoded(position, tuple(self._dimensions))
+        if panels == "false" or len(by_row) == 1:
+            return by_row
+        by_panel = self._decoded(position, self._tiling.order)
+        return [builder.emit(f"select i1 {panels}, i64 {p}, i64 {r}") for p, r in zip(by_panel, by_row, strict=True)]
+
+    def _decoded(self, position: str, order: Sequence[int]) -> list[str]:
+        """The same in one order of the dimensions."""
         builder, tiling = self._builder, self._tiling
         starts = ["0"] * len(tiling.jam)
-        for d in reversed(tiling.order[1:]):
+        for d in reversed(order[1:]):
             count = self._region.tile_counts[d]
             number = builder.emit(f"urem i64 {position}, {count}")
             position = builder.emit(f"udiv i64 {position}, {count}")
             starts[d] = multiply(builder, number, str(tiling.extents[d]))
-        starts[tiling.order[0]] = multiply(builder, position, str(tiling.extents[tiling.order[0]]))
+        starts[order[0]] = multiply(builder, position, str(tiling.extents[order[0]]))
         return starts
 
     def _rows(self, rows: list[int], starts: list[str], rest: list[str]) -> None:
@@ -270,7 +279,8 @@ class TileWriter:
         pack = self._pack(counters, rows, vectors)
         pack.streaming = frozenset() if streams is None else frozenset(streams.stores)
         if left is not None:
-            pack.masks = dict.fromkeys(pack.places, self._mask(pack, "0", left))
+            pack.edge = self._mask(pack, "0", left)
+            pack.masks = dict.fromkeys(pack.places, pack.edge)
         pack.run(self._region.body)
 
     def _mask(self, pack: PackWriter, begin: str, length: str) -> str:

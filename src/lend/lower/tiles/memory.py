@@ -125,8 +125,10 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
     builder, align = pack.builder, array.alignment(type)
     vector = vector_type(pack.lanes, memory_type(type))
     side = _side(type, spot)
-    if side is None and spot.offsets is None and mask is None:
-        return _read_apart(pack, type, array, spot, suffix)
+    if side is None and spot.offsets is None and (mask is None or mask == pack.edge):
+        return _read_apart(pack, type, array, spot, mask, suffix)
+    if side is None and mask is not None and mask == pack.edge:
+        spot, mask = _from_first(pack, spot, mask), None
     if side is None:
         return builder.emit(_call(pack, "gather", vector, _pointers(pack, spot), align, mask) + suffix)
     pointer, turned = _first(pack, type, spot, side), side < 0
@@ -138,12 +140,24 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
     return _turned(pack, vector, raw) if turned else raw
 
 
-def _read_apart(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, suffix: str) -> str:
-    """Elements at even distances, one by one: their addresses need no vector."""
+def _from_first(pack: PackWriter, spot: Spot, mask: str) -> Spot:
+    """Addresses of which lanes that are off have that of the first lane, which is on: to read there does no harm."""
+    vector, builder = vector_type(pack.lanes, "i64"), pack.builder
+    first = builder.emit(f"extractelement {vector} {spot.offsets}, i64 0")
+    kept = builder.emit(f"select <{pack.lanes} x i1> {mask}, {vector} {spot.offsets}, {vector} {pack.broadcast('i64', first)}")
+    return Spot(spot.pointer, spot.step, kept)
+
+
+def _read_apart(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mask: str | None, suffix: str) -> str:
+    """Elements at even distances, one by one: their addresses need no vector. Lanes that are off read what the first one does."""
     builder, element = pack.builder, memory_type(type)
     vector, whole = vector_type(pack.lanes, element), "poison"
     for lane in range(pack.lanes):
-        pointer = offset(builder, spot.pointer, multiply(builder, spot.step, str(lane)))
+        distance = multiply(builder, spot.step, str(lane))
+        if mask is not None and lane:
+            here = builder.emit(f"extractelement <{pack.lanes} x i1> {mask}, i64 {lane}")
+            distance = builder.emit(f"select i1 {here}, i64 {distance}, i64 0")
+        pointer = offset(builder, spot.pointer, distance)
         value = builder.emit(f"load {element}, ptr {pointer}, align {array.alignment(type)}{suffix}")
         whole = builder.emit(f"insertelement {vector} {whole}, {element} {value}, i64 {lane}")
     return whole

@@ -66,6 +66,8 @@ class PackWriter(FunctionWriter):
         self.place = self.places[0]
         self.masks: dict[Place, str] = {}
         """The iterations that are there, per place; none: all of them."""
+        self.edge: str | None = None
+        """The mask at the end of a row, if this is one: its first lane is on."""
         self.certain = True
         """Whether every place is known to hold at least one iteration that is there."""
         self.streaming: frozenset[typed.Operation] = frozenset()
