@@ -13,7 +13,7 @@ from typing import Literal
 from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 
-PatternName = Literal["shared", "neighbouring", "strided", "gathered"]
+PatternName = Literal["shared", "neighbouring", "turned", "strided", "gathered"]
 """How iterations that lie side by side access memory: one element for all, elements side by side, elements at even distances,
 elements anywhere."""
 

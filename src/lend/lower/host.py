@@ -29,6 +29,7 @@ from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name, tile_counts
 from lend.lower.scalars import index_word
 from lend.lower.shapes import Shapes
+from lend.lower.turns import release_turn, write_turn
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
 from lend.lower.waves import Launch, WaveWriter
 from lend.lower.writer import FunctionWriter
@@ -166,7 +167,9 @@ class HostWriter(FunctionWriter):
             cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {LAST_CACHE})")
             least = builder.emit(f"udiv i64 {cache}, {region.streams.bytes}")
             streaming = builder.emit(f"icmp ugt i64 {iterations}, {least}")
-        writer = RegionWriter(self, region, FAULT, axes, partials, streaming, self._panels(region))
+        turned = [(value, last) for value, last in region.turned if not self._written(region.parallel.body, value)]
+        turns = {value: write_turn(self, self.array(value), last) for value, last in turned}
+        writer = RegionWriter(self, region, FAULT, axes, partials, streaming, self._panels(region), turns)
         writer.write()
         phase = None if self._wave is None else self._wave.phase(region.parallel)
         if self._wave is None or phase is None:
@@ -175,6 +178,8 @@ class HostWriter(FunctionWriter):
             arrays = [self.array(value) for value in region.captures if isinstance(value.type, ArrayType)]
             launch = Launch(phase, region_name(region), writer.environment, axes, iterations, arrays)
             self._wave.launch(launch, lambda env: self._dispatch(region, env, iterations, axes))
+        for turn in turns.values():
+            release_turn(self, turn)
         results: list[Lowered] = []
         if partials is not None and blocks is not None:
             fold = f"fold_{region.number}"
@@ -185,6 +190,17 @@ class HostWriter(FunctionWriter):
         if can_fault(region.parallel.body):
             self._stop_after_fault()
         return results
+
+    def _written(self, body: Region, array: Value) -> bool:
+        """Whether a loop may write an array, under whatever name: a copy made before it would not hold."""
+        for operation in body.operations:
+            if isinstance(operation, typed.Store):
+                roots = self.aliases.private([operation.array])
+                if not roots or not self.aliases.apart(array, roots):
+                    return True
+            if any(self._written(inner, array) for inner in operation.regions):
+                return True
+        return False
 
     def _panels(self, region: DeviceRegion) -> str:
         """Whether tiles go panel by panel, and not row by row: where what the rows of a panel share exceeds a core's cache."""

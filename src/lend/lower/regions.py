@@ -26,6 +26,7 @@ from lend.lower.faults import Report, call_fault
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
 from lend.lower.tiles.loops import TileWriter
+from lend.lower.turns import Turn, turned_in_region
 from lend.lower.values import ArrayValue, Lowered
 from lend.lower.writer import FunctionWriter
 from lend.plan.regions import DeviceRegion
@@ -75,6 +76,7 @@ class RegionWriter(FunctionWriter):
         partials: str | None,
         streaming: str = "false",
         panels: str = "false",
+        turns: Mapping[Value, Turn] | None = None,
     ) -> None:
         super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
         self.body = region.parallel.body
@@ -90,6 +92,8 @@ class RegionWriter(FunctionWriter):
         self._partials = None if partials is None else self.environment.pointer(partials)
         for value in region.captures:
             self.bind(value, self.environment.value(value))
+        for value, turn in (turns or {}).items():
+            self.values[value] = turned_in_region(self, self.environment, self.array(value), turn)
         self._tiles = None if region.tiling is None else TileWriter(self, region.tiling, region.variations, region.streams)
         self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, streaming)
         """Whether this launch is large enough for stores that go past the caches."""

@@ -3,10 +3,11 @@
 Does: define the helper functions `lend.f32.exp` and `lend.f64.exp`: at most 1.2 units in the last place off (tested).
 Does not: serve "strict", which calls the C library.
 
-Method: x = n log(2) + r with |r| <= log(2) / 2; exp(x) = 2^n (1 + r + r² P(r)). P is a Chebyshev fit, its even and odd terms summed
-apart; log(2) is split so that n times its upper part is exact (as in W. J. Cody and W. Waite, "Software Manual for the Elementary
-Functions", 1980). n is rounded by adding a number so large that its last bit is worth 1; 2^n is applied in two halves, which
-reach infinity and the subnormal numbers without a branch. A call would spill every vector register; this keeps them.
+Method: x = n log(2) + r with |r| <= log(2) / 2; exp(x) = 2^n (1 + r + r² P(r)). P is a Chebyshev fit, its even and odd terms
+summed apart; log(2) is split so that n times its upper part is exact (as in W. J. Cody and W. Waite, "Software Manual for the
+Elementary Functions", 1980). n is rounded by adding a number so large that its last bit is worth 1; 2^n is applied in two
+halves, which reach infinity and the subnormal numbers without a branch. A call would spill every vector register; this keeps
+them.
 """
 
 from __future__ import annotations

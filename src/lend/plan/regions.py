@@ -18,7 +18,7 @@ from lend.ir.typed import Binary, Call, Cast, Constant, Kernel, Parallel, Region
 from lend.language.reduction import BLOCK
 from lend.plan.cost import Bound, Known, Work, work_of
 from lend.plan.streams import Streams, Unstreamed, find_streams
-from lend.plan.tiling import Tiling, Untiled, choose_tiling, panel_arrays
+from lend.plan.tiling import Tiling, Untiled, choose_tiling, panel_arrays, turned_arrays
 from lend.plan.variation import SIZE_BITS, Variations
 from lend.plan.waves import Decision, Wave, find_waves
 
@@ -51,6 +51,7 @@ class DeviceRegion:
     untiled: Untiled | None = None
     unstreamed: Unstreamed | None = None
     panels: tuple[Value, ...] = ()
+    turned: tuple[tuple[Value, int], ...] = ()
 
     @property
     def grain(self) -> int | None:
@@ -136,9 +137,15 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
                 chosen if isinstance(chosen, Untiled) else None,
                 found if isinstance(found, Unstreamed) else None,
                 () if tiling is None else panel_arrays(parallel, variations, tiling),
+                () if tiling is None or waits or tiling.lanes == 1 else turns(parallel, variations, tiling),
             )
         )
     return Plan(kernel, tuple(regions), waves, decisions)
+
+
+def turns(parallel: Parallel, variations: Variations, tiling: Tiling) -> tuple[tuple[Value, int], ...]:
+    """The arrays that a launch copies first, each with the dimension that comes last in the copy."""
+    return tuple(turned_arrays(parallel, variations, tiling.vector).items())
 
 
 def _parallels(region: Region) -> Iterator[Parallel]:

@@ -46,6 +46,7 @@ STEPS = 16
 _PATTERNS: dict[Pattern, PatternName] = {
     Pattern.SHARED: "shared",
     Pattern.NEIGHBOURS: "neighbouring",
+    Pattern.TURNED: "turned",
     Pattern.STRIDED: "strided",
     Pattern.GATHERED: "gathered",
 }
@@ -175,7 +176,8 @@ class _Reporter:
         dimensions = len(parallel.box)
         vector = dimensions - 1 if chosen is None else chosen.vector
         probe = Tiling(vector, 2, 1, (1,) * dimensions, tuple(range(dimensions)))  # patterns do not depend on widths
-        estimate = Estimate(parallel, variations, self.surroundings.vector_bytes)
+        turning = bool(region.turned) or (region.tiling is None and region.unstreamed is not Unstreamed.IN_WAVES)
+        estimate = Estimate(parallel, variations, self.surroundings.vector_bytes, turning)
         inner = {value for operation in operations_of(parallel.body) for value in operation.results if value.name is None}
         seen: set[tuple[str, bool, str]] = set()
         for operation in operations_of(parallel.body):

@@ -16,7 +16,7 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
 from lend.language.reduction import LANES
-from lend.language.types import BF16, F16, Layout, ScalarType
+from lend.language.types import BF16, F16, ArrayType, Layout, ScalarType
 from lend.plan.variation import Variation, Variations
 
 GAIN = 0.9
@@ -94,6 +94,7 @@ class Pattern(Enum):
 
     SHARED = auto()  # one element for all
     NEIGHBOURS = auto()
+    TURNED = auto()  # at even distances, so the launch makes a copy in which they are neighbours
     STRIDED = auto()  # at even distances
     GATHERED = auto()  # anywhere
 
@@ -103,7 +104,7 @@ def choose_tiling(parallel: Parallel, variations: Variations, vector_bytes: int,
     refused = refusal(parallel, variations)
     if refused is not None:
         return refused
-    estimate = Estimate(parallel, variations, vector_bytes)
+    estimate = Estimate(parallel, variations, vector_bytes, turning=not by_row)
     best: tuple[float, Tiling] | None = None
     for tiling in _candidates(parallel, variations, vector_bytes):
         cost = estimate.cost(tiling) if tiling.by_row or not by_row else None
@@ -202,13 +203,55 @@ def panel_arrays(parallel: Parallel, variations: Variations, tiling: Tiling) -> 
     return tuple(found)
 
 
+def turned_arrays(parallel: Parallel, variations: Variations, vector: int) -> dict[Value, int]:
+    """Arrays to copy before a launch so that lanes along `vector` find elements side by side, and the dimension that comes last.
+
+    That pays where rows share what a loop inside reads of them: `b[j, k]` in a loop over k, for all i of a grid over i and j.
+    """
+    if parallel.reductions:
+        return {}
+    found: dict[Value, int | None] = {}
+    made: set[Value] = set()
+    loops: set[Value] = set()
+
+    def look(operation: Load) -> int | None:
+        type = operation.array.array
+        entries = [variations.of(index)[vector] for index in operation.indices]
+        shared = any(entry == 0 for d, entry in enumerate(variations.of(operation.result)) if d != vector)
+        moving = [d for d, entry in enumerate(entries) if entry != 0]
+        plain = type.layout is Layout.C and isinstance(type.element, ScalarType) and not operation.path
+        if not plain or not shared or len(moving) != 1 or entries[moving[0]] != 1 or moving[0] == type.dimensions - 1:
+            return None
+        others = (index for d, index in enumerate(operation.indices) if d != moving[0])
+        return moving[0] if all(index in loops for index in others) else None
+
+    def visit(region: Region) -> None:
+        for operation in region.operations:
+            made.update(operation.results)
+            if isinstance(operation, typed.For):
+                loops.add(operation.body.parameters[0])
+            if isinstance(operation, Load):
+                turn = look(operation)
+                if found.setdefault(operation.array, turn) != turn:
+                    found[operation.array] = None
+            elif any(isinstance(operand.type, ArrayType) for operand in operation.operands):
+                found.update(dict.fromkeys(o for o in operation.operands if isinstance(o.type, ArrayType)))
+            for inner in operation.regions:
+                visit(inner)
+
+    visit(parallel.body)
+    return {array: turn for array, turn in found.items() if turn is not None and array not in made}
+
+
 class Estimate:
     """What a tile costs, in instructions, weighed by how often loops inside run; per iteration of the box."""
 
-    def __init__(self, parallel: Parallel, variations: Variations, vector_bytes: int) -> None:
+    def __init__(self, parallel: Parallel, variations: Variations, vector_bytes: int, turning: bool = True) -> None:
         self._parallel = parallel
         self._variations = variations
         self._vector_bytes = vector_bytes
+        self._turning = turning
+        self._turns: dict[int, dict[Value, int]] = {}
         self._masks = 0  # branches and loops around that iterations of a vector leave one by one
         self._registers = 30 if vector_bytes >= 64 else 14
 
@@ -310,7 +353,7 @@ class Estimate:
         if tiling.lanes == 1:
             return _Cost(0.5 * count if shared is not None else 1.0 * count, count)  # a read is an operand of what uses it
         pattern = self.pattern(operation, tiling)
-        if pattern is Pattern.NEIGHBOURS:
+        if pattern in (Pattern.NEIGHBOURS, Pattern.TURNED):
             return _Cost(1.1 * count * self._pieces(bytes, tiling), count)
         each = MASKED if self._masks else GATHER if pattern is Pattern.GATHERED else STRIDED
         return _Cost(float(count * (each * tiling.lanes + 1)), count * tiling.lanes)
@@ -321,8 +364,15 @@ class Estimate:
             return Pattern.SHARED
         if self._neighbours(operation, tiling):
             return Pattern.NEIGHBOURS
+        if operation.array in self._turned(tiling.vector):
+            return Pattern.TURNED
         entries = [self._variations.of(index)[tiling.vector] for index in operation.indices]
         return Pattern.GATHERED if None in entries else Pattern.STRIDED
+
+    def _turned(self, vector: int) -> dict[Value, int]:
+        if vector not in self._turns:
+            self._turns[vector] = turned_arrays(self._parallel, self._variations, vector) if self._turning else {}
+        return self._turns[vector]
 
     def _neighbours(self, operation: Load | Store, tiling: Tiling) -> bool:
         """Whether lanes access neighbouring elements."""

@@ -77,6 +77,7 @@ def _vectors(loop: LoopReport) -> str:
 
 _PATTERNS = (
     ("neighbouring", "in whole vectors"),
+    ("turned", "in whole vectors of a copy that the call makes, where they are side by side"),
     ("shared", "once for all of them"),
     ("strided", "one by one, at even distances"),
     ("gathered", "one by one, from anywhere"),
