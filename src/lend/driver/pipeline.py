@@ -117,12 +117,13 @@ def refusals(kernel: Kernel, judgement: Judgement, require: Require | None) -> t
 def schedule(c: Compilation) -> None:
     """Typed tree and verdicts -> typed tree without the checks that are proved."""
     from lend.schedule.copies import without_copies
+    from lend.schedule.fuse import fuse
     from lend.schedule.promote import promote
     from lend.schedule.versions import schedule
 
     assert c.judgement is not None
     scheduled = schedule(c.kernel, c.judgement, judged_again=c.launch_proofs is not None)
-    c.scheduled = promote(without_copies(scheduled))
+    c.scheduled = fuse(promote(without_copies(scheduled)))
 
 
 def plan(c: Compilation) -> None:
