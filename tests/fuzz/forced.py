@@ -49,8 +49,11 @@ def random_tiling(
     if refused is not None:
         return refused
     estimate = tiling.Estimate(parallel, variations, vector_bytes)
-    for _ in range(12):
-        found = _any(choices, len(parallel.box), bool(parallel.reductions))
+    dimensions = len(parallel.box)
+    some = [_any(choices, dimensions, bool(parallel.reductions)) for _ in range(12)]
+    for v in range(dimensions - 1 if parallel.reductions else 0, dimensions):  # of little text
+        some.append(Tiling(v, choices.pick((8, 4, 2)), 1, (1,) * dimensions, tuple(range(dimensions))))
+    for found in some:
         if by_row and not found.by_row:
             continue
         if variations.constant(parallel.box[found.vector].step) is None:

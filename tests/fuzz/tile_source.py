@@ -392,8 +392,10 @@ class TiledKernels:
         return scope
 
     def row(self, scope: Scope, depth: int = 0) -> Scope:
-        """A view of a row."""
-        type, (at, dim) = self.choices.pick(COMMON), self.choices.pick(list(scope.indices.items()))
+        """A view of a row, of an index that vectors need not lie along."""
+        if self.dimensions == 1:
+            return self.assign(scope)
+        type, (at, dim) = self.choices.pick(COMMON), next(iter(scope.indices.items()))
         other = self.choices.pick(list(dict.fromkeys(scope.indices.values())))
         name = self.name("v")
         array = self.parameter(f"Ref[{type}, {dim}, {other}]")
