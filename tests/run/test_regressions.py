@@ -172,6 +172,16 @@ def test_a_long_unrolled_loop_with_break():
         assert y.tolist() == [0, 1035, 1056, 1053, 1012]
 
 
+def test_a_sum_of_many_terms():
+    terms = " + ".join(f"{k} * x[i]" for k in range(1000))
+    kernel = kernel_of(f"    for i in lend.grid(N):\n        y[i] = {terms}\n")
+    x = np.arange(5)
+    for run in (kernel, kernel.py):
+        y = np.zeros(5, int)
+        run(x, y)
+        assert y.tolist() == (499500 * x).tolist()
+
+
 def test_a_chain_of_loads_takes_no_exponential_time():
     names = " and ".join(f"x[{k} % N] >= 0" for k in range(24))
     namespace = kernel_of(f"    for i in lend.grid(N):\n        y[i] = 1 if {names} else 2\n")

@@ -6,12 +6,14 @@ Invariants: values of two iterations are different symbols, even if they have on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from lend.checks.decide import Decision, decide
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
-from lend.model.build import Access, Model
+from lend.model.build import Access, Model, RegionModel
 from lend.model.linear import FALSE, Formula, Linear, at_least, both, either, equal, is_known, names_of, rename
 
 SECOND = "_b"
@@ -35,9 +37,38 @@ def check_races(model: Model) -> list[RaceFinding]:
     findings: list[RaceFinding] = []
     for region in model.regions:
         accesses = distinct(a for a in model.accesses if a.region == region.number and not isinstance(a.operation, typed.View))
-        for first, second in pairs(model, accesses):
-            findings.append(RaceFinding(first, second, _pair(model, first, second)))
+        found = list(pairs(model, accesses))
+        guards = Counter(_places(*pair) for pair in found)
+        unguarded: dict[tuple[object, ...], Decision] = {}
+        for first, second in found:
+            key = _places(first, second)
+            if guards[key] >= MANY and key not in unguarded:
+                unguarded[key] = _pair(model, *(_anywhere(region, a) for a in (first, second)))
+            decision = unguarded.get(key)
+            if decision is None or not _rests_on_sizes(model, decision):
+                decision = _pair(model, first, second)
+            findings.append(RaceFinding(first, second, decision))
     return findings
+
+
+MANY = 4
+"""From so many pairs of the same elements on, under guards that differ, it is first asked whether they could meet without those."""
+
+
+def _places(first: Access, second: Access) -> tuple[object, ...]:
+    """What a pair's question is about, but for what is known where."""
+    return first.root, second.root, first.element, second.element
+
+
+def _anywhere(region: RegionModel, access: Access) -> Access:
+    """The access in all iterations of its region, whatever guards it."""
+    return replace(access, scope=replace(access.scope, facts=region.scope.facts))
+
+
+def _rests_on_sizes(model: Model, decision: Decision) -> bool:
+    """Proved, on nothing that a question with more facts would not rest on too."""
+    launch = model.space.names.launch
+    return decision.kind == "never" and all(launch.get(name) in model.sizes for name in decision.assumptions)
 
 
 def distinct(accesses: Iterable[Access]) -> list[Access]:

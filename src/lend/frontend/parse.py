@@ -253,7 +253,15 @@ class _Parser:
         return syntax.Unary(span, _UNARY[type(node.op)], self.expression(node.operand))
 
     def binary(self, node: ast.BinOp, span: Span) -> syntax.Expr:
-        return syntax.Binary(span, _BINARY[type(node.op)], self.expression(node.left), self.expression(node.right))
+        """`a + b + c …` is as deep as its longest term: long sums are common in code that programs write."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        found = self.expression(chain[-1].left)
+        for inner in reversed(chain):
+            place = span if inner is node else self.places.span(inner)
+            found = syntax.Binary(place, _BINARY[type(inner.op)], found, self.expression(inner.right))
+        return found
 
     def bool_op(self, node: ast.BoolOp, span: Span) -> syntax.Expr:
         op = "and" if isinstance(node.op, ast.And) else "or"

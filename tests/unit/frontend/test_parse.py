@@ -369,7 +369,7 @@ def test_a_comprehension_is_reported_once_whatever_it_holds(load: Load) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    [" + ".join(["x"] * 2000), "-" * 180 + "x", "x" + ".a" * 500, "x" + "[0]" * 500, "x if x else " * 90 * 2 + "x"],
+    ["(x + " * 160 + "x" + ")" * 160, "-" * 180 + "x", "x" + ".a" * 500, "x" + "[0]" * 500, "x if x else " * 90 * 2 + "x"],
 )
 def test_deep_expressions_are_one_error(load: Load, expression: str) -> None:
     [diagnostic] = refused_in(load(f"def f(x):\n    return {expression}\n"))
@@ -377,13 +377,13 @@ def test_deep_expressions_are_one_error(load: Load, expression: str) -> None:
 
 
 def test_many_branches_and_terms_below_the_limit_are_fine(load: Load) -> None:
-    terms = " + ".join(["x"] * (MAX_DEPTH - 10))
+    terms = " + ".join(["x"] * 2000)  # no deeper than one of them
     branches = "".join(f"    elif x == {k}: pass\n" for k in range(MAX_DEPTH - 20))
     assert refused_in(load(f"def f(x):\n    y = {terms}\n    if x: pass\n{branches}")) == []
 
 
 def test_a_stack_that_is_nearly_used_up_is_an_error_of_the_kernel(load: Load) -> None:
-    captured = capture(load(f"def f(x):\n    return {' + '.join(['x'] * 140)}\n").f)
+    captured = capture(load(f"def f(x):\n    return {'(x + ' * 140}x{')' * 140}\n").f)
 
     def fill(depth: int) -> list[Diagnostic]:
         return fill(depth - 1) if depth else parse_function(captured)[1]

@@ -81,8 +81,7 @@ class Expressions(Arrays):
             case syntax.Unary():
                 return self.negate(expression.op, self.check(expression.operand), expression.span)
             case syntax.Binary():
-                left = self.settle(self.check(expression.left))
-                return self.operate(expression.op, left, self.settle(self.check(expression.right)), expression.span)
+                return self.chain_of_operators(expression)
             case syntax.Compare():
                 return self.chain(expression)
             case syntax.BoolOp():
@@ -99,6 +98,17 @@ class Expressions(Arrays):
                 return TupleOf(tuple(self.settle(self.check(item)) for item in expression.items))
             case syntax.Lambda():
                 return self.nested(expression.function)
+
+    def chain_of_operators(self, expression: syntax.Binary) -> Entity:
+        """`a + b + c …`, from the left, however long."""
+        chain = [expression]
+        while isinstance(left := chain[-1].left, syntax.Binary) and left.span not in self.unit.holes:
+            chain.append(left)
+        found = self.check(chain[-1].left)
+        for inner in reversed(chain):
+            found = self.operate(inner.op, self.settle(found), self.settle(self.check(inner.right)), inner.span)
+            self.uses[found] = inner.span
+        return found
 
     def call(self, expression: syntax.Call) -> Entity:
         """A call (defined in `calls.py`)."""
