@@ -3,7 +3,7 @@
 Does: find and save it under keys of everything that decides it.  Does not: know files (`runtime/store.py`) or load code.
 Invariants: what is found is what this process would make itself: keys hold source, types, settings, versions and processor
 (`digests.py`, `environment.py`), and captured values are compared (`reads.py`); a kernel of which something cannot be said that
-way is made anew in each process. Kernels whose proofs wait for the values of a call are not kept: they need the prover anyway.
+way is made anew in each process.
 
 Under a kernel's key stand the ways to the captured values that were read, of the last few variants; under the key with what
 stands at the ends of a way, the entry itself.
@@ -96,6 +96,7 @@ class KeptCode:
     sites: tuple[Any, ...]
     loops: Loops
     verdicts: Verdicts | None
+    open_values: tuple[tuple[bool, int], ...] | None = None  # which values of a call its proofs wait for
     place: Place | None = None
 
 
@@ -184,6 +185,7 @@ def find_code(kept: Store, key: bytes, definition: Definition, types: Sequence[A
         tuple(map(coder.to_site, fields["sites"])),
         None if loops is None else tuple(tuple((place, constant) for place, constant in loop) for loop in loops),
         Verdicts(coder, proofs, reads.dependencies),
+        None if fields["open"] is None else tuple((is_dim, place) for is_dim, place in fields["open"]),
         Place(_variant_key(key, definition.signature, reads), reads),
     )
 
@@ -207,6 +209,7 @@ def save_code(
             "result": coder.result(code.result),
             "sites": [coder.site(site) for site in code.sites],
             "loops": code.loops,
+            "open": code.open_values,
         }
         parts = (_json(fields), _json(coder.proofs(proofs)), code.object_code)
         return Place(_save(kept, key, definition.signature, noted, parts), noted)

@@ -41,14 +41,14 @@ class LaunchProofs:
         self.kernel = kernel
         self.values = values
         leaves = [parameter.value for parameter in kernel.parameters]
-        self._places = [(True, kernel.dims.index(v)) if v in kernel.dims else (False, leaves.index(v)) for v in values]
+        self.places = [(True, kernel.dims.index(v)) if v in kernel.dims else (False, leaves.index(v)) for v in values]
         self._known: dict[tuple[int, ...], Judgement] = {}
 
     def judgement(self, binding: Binding) -> Judgement:
         """The judgement for the arguments of a call."""
         from lend.checks.judge import judge
 
-        values = tuple(int(binding.dims[k] if is_dim else binding.leaves[k]) for is_dim, k in self._places)
+        values = tuple(int(binding.dims[k] if is_dim else binding.leaves[k]) for is_dim, k in self.places)
         found = self._known.get(values)
         if found is None:
             if len(self._known) >= REMEMBERED:
@@ -73,7 +73,7 @@ class LaunchProofs:
                 )
 
     def _message(self, diagnostic: Diagnostic, binding: Binding) -> str:
-        values = [binding.dims[k] if is_dim else binding.leaves[k] for is_dim, k in self._places]
+        values = [binding.dims[k] if is_dim else binding.leaves[k] for is_dim, k in self.places]
         given = " and ".join(f"{v.name or 'a size'} = {x}" for v, x in zip(self.values, values, strict=True))
         span = diagnostic.primary.span
         where = f"  --> {span.source.filename}:{span.line}\n   |  {span.source.line(span.line).strip()}"

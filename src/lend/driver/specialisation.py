@@ -17,6 +17,7 @@ from lend.diagnostics.proofs import Proofs
 from lend.driver import assembled, kept
 from lend.driver.definition import Definition
 from lend.driver.kept import KeptCode, Loops, Place, Verdicts
+from lend.driver.remembered import RememberedProofs
 from lend.frontend.capture import Dependency
 from lend.language.signature import ArgumentType, ResultShape
 from lend.language.types import ArrayType, ScalarType
@@ -42,7 +43,7 @@ class Specialisation:
         dependencies: tuple[Dependency, ...],
         loops: Loops,
         compilation: Callable[[], Compilation],
-        launch_proofs: LaunchProofs | None = None,
+        launch_proofs: RememberedProofs | None = None,
         verdicts: Verdicts | None = None,
         place: Place | None = None,
     ) -> None:
@@ -82,8 +83,10 @@ def specialise(
             return made
     compilation = compiled(definition.compilation(types, typevars), settings)
     made, code, reads = _from_compilation(compilation, definition, index_arrays)
-    if disk is not None and key is not None and compilation.launch_proofs is None:
+    if disk is not None and key is not None:
         made.place = kept.save_code(disk, key, definition, types, reads, code, made.proofs)
+        if made.launch_proofs is not None:
+            made.launch_proofs.on_disk = made.place
     return made
 
 
@@ -101,6 +104,7 @@ def _from_compilation(
 
     kernel, scheduled, module, checked = compilation.kernel, compilation.scheduled, compilation.module, compilation.checked
     assert checked is not None and scheduled is not None and module is not None
+    found = compilation.launch_proofs
     code = KeptCode(
         module.object_code(),
         checked.dependencies,
@@ -110,9 +114,11 @@ def _from_compilation(
         scheduled.sites,
         iteration_bounds(kernel),
         None,
+        None if found is None else tuple(found.places),
     )
     executable = _executable(code, definition, module, index_arrays)
-    made = Specialisation(executable, code.dependencies, code.loops, lambda: compilation, compilation.launch_proofs)
+    open_proofs = None if found is None else RememberedProofs(found.places, lambda: found)
+    made = Specialisation(executable, code.dependencies, code.loops, lambda: compilation, open_proofs)
     return made, code, checked.reads
 
 
@@ -128,7 +134,19 @@ def _from_kept(
         return None
     executable = _executable(code, definition, module, index_arrays)
     start = lambda: definition.compilation(types, typevars)  # noqa: E731
-    return Specialisation(executable, code.dependencies, code.loops, start, None, code.verdicts, code.place)
+    open_proofs = None
+    if code.open_values is not None:
+        open_proofs = RememberedProofs(code.open_values, lambda: _judged(start()), code.place)
+    return Specialisation(executable, code.dependencies, code.loops, start, open_proofs, code.verdicts, code.place)
+
+
+def _judged(compilation: Compilation) -> LaunchProofs:
+    """The open proofs of a kernel that is known to have some."""
+    from lend.driver.pipeline import run
+
+    run(compilation, until="check")
+    assert compilation.launch_proofs is not None
+    return compilation.launch_proofs
 
 
 def _executable(code: KeptCode, definition: Definition, module: Any, index_arrays: Callable[[Any], None] | None) -> Executable:

@@ -22,6 +22,7 @@ import pytest
 
 import lend
 from lend.driver import definition, environment, native_entries, specialisation
+from lend.driver.launch_proofs import LaunchProofs
 from lend.runtime import store
 
 HEAD = """
@@ -648,24 +649,42 @@ def test_a_kernel_may_call_one_that_was_found(load: Load, made: Made) -> None:
     assert made.take() == (1, 1)
 
 
-def test_a_kernel_that_is_judged_at_each_call_is_not_kept(load: Load, made: Made) -> None:
+def test_a_kernel_that_is_judged_at_each_call_is_judged_once_for_its_values(
+    load: Load, made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (
         HEAD
         + """
+LIMIT = 100
+
 @lend.kernel
-def flat(x: Mut[f64, N], n: i64, m: i64):
-    assert n * m <= N and n >= 0 and m >= 0
+def flat(x: Mut[f64, N], n: i64, m: i64, pitch: i64):
+    assert m <= LIMIT
     for i, j in lend.grid(n, m):
-        x[i * m + j] = 1.0
+        x[i * pitch + j] = 1.0
 """
     )
-    for _ in range(2):
+    judged: list[Any] = []
+    judgement = LaunchProofs.judgement
+    monkeypatch.setattr(LaunchProofs, "judgement", lambda *given: judged.append(given) or judgement(*given))
+    messages: list[str] = []
+    for _ in range(3):
         x = np.zeros(12)
-        load(text).flat(x, 3, 4)
+        load(text).flat(x, 3, 4, 4)
         assert (x == 1.0).all()
-        with pytest.raises(lend.ContractError):
-            load(text).flat(x, 3, 5)
-    assert made.take()[0] <= 1
+        with pytest.raises(lend.ContractError) as refused:
+            load(text).flat(x, 3, 4, 2)
+        messages.append(str(refused.value))
+    assert made.take() == (1, 1)
+    assert len(judged) == 1 + 3  # once for values that are right, each time for those that are not
+    assert len(set(messages)) == 1 and "pitch = 2" in messages[0]
+    module = load(text)
+    for pitch in (6, 4, 6, 5):
+        module.flat(x, 2, 4, pitch)
+    assert len(judged) == 1 + 3 + 3
+    assert str(module.flat.proofs()) == str(load(text).flat.proofs())
+    lend.config.cache = False
+    assert str(load(text).flat.proofs()) == str(module.flat.proofs())
 
 
 def test_steps_are_shown_even_if_a_kernel_was_compiled_before(load: Load, capsys: pytest.CaptureFixture[str]) -> None:
