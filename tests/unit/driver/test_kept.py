@@ -766,9 +766,35 @@ print(sorted(name for name in compiler if name in sys.modules))
 """
 
 
-def start(tmp_path: Path, **more: str) -> subprocess.Popen[str]:
+CHILDREN = (
+    PROGRAM
+    + """
+import os
+import threading
+import warnings
+
+warnings.simplefilter("ignore", DeprecationWarning)  # of forks in processes with threads
+threads = [threading.Thread(target=saxpy, args=(2.0, x, np.ones(100_000, np.float32))) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+if hasattr(os, "fork"):
+    child = os.fork()
+    y[:] = 1
+    for _ in range(4):
+        saxpy(1.0, x, y)
+    right = bool((y == 4 * np.arange(100_000) + 1).all())
+    if child == 0:
+        os._exit(7 if right else 8)
+    assert right and os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+"""
+)
+
+
+def start(tmp_path: Path, text: str = PROGRAM, **more: str) -> subprocess.Popen[str]:
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    program.write_text(text)
     environment = {**os.environ, "LEND_CACHE": "1", "LEND_CACHE_DIR": str(tmp_path / "cache"), **more}
     return subprocess.Popen(
         [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -784,6 +810,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
 def test_a_process_that_finds_everything_loads_no_compiler(tmp_path: Path) -> None:
     assert "llvmlite" in finish(start(tmp_path))[0]
     assert finish(start(tmp_path)) == ("[]", "")
+
+
+def test_threads_and_children_of_a_process_that_found_everything(tmp_path: Path) -> None:
+    for _ in range(2):
+        found = finish(start(tmp_path, CHILDREN))
+    assert found == ("[]", "")
 
 
 def test_processes_that_compile_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
