@@ -9,8 +9,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from math import prod
 from typing import Any
 from unittest import mock
@@ -180,7 +181,8 @@ def check(source: str, sizes: dict[str, int], seed: int, used: Any = None) -> st
         common = choices.pick(LAYOUTS)
         layouts = [(common if choices.chance(70) else choices.pick(LAYOUTS), choices.chance(60)) for _ in range(len(given))]
         runs: list[Outcome] = []
-        with forced_tilings(seed) as tiled, small_machine(choices):
+        tilings = nullcontext(Counter[str]()) if choices.chance(15) else forced_tilings(seed)
+        with tilings as tiled, small_machine(choices):
             for threads in (1, 3):
                 lend.config.threads = threads
                 runs.append(run(names["kernel"], given, layouts, f"compiled, {threads} threads"))
