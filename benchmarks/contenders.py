@@ -39,6 +39,7 @@ class Contender:
     name: str
     process: subprocess.Popen[str]
     label: str = ""
+    timed: bool = True  # else it only gives the reference
     folder: tempfile.TemporaryDirectory[str] | None = None  # of its libraries
     stopped: bool = field(default=False)
 
@@ -82,7 +83,9 @@ def start(wanted: Sequence[str], families: Sequence[str], threads: int, pythons:
     found: list[Contender] = []
     for name in LIBRARIES:
         if name in wanted or name == "NumPy":  # NumPy's results are the reference
-            found += _started(name, name.lower(), threads, pythons, [])
+            for contender in _started(name, name.lower(), threads, pythons, []):
+                contender.timed = name in wanted
+                found.append(contender)
     if "C++" in wanted:
         for family, compiler in compiling.compilers().items():
             folder = tempfile.TemporaryDirectory(prefix="lend-bench-")

@@ -87,6 +87,8 @@ def _prepare(row: Row, case: Case, size: Size, contender: Contender, reference: 
             print(f"{case.name} {size.label}: {contender.name}: {row.notes[contender.name]}", file=sys.stderr)
             return None
     row.bytes = answer["bytes"]
+    if not contender.timed:
+        return None
     if answer["seconds"] > TOO_LONG:
         row.notes[contender.name] = f"{answer['seconds']:.0f} s a call"
         return None

@@ -86,6 +86,13 @@ def test_a_contender_that_is_not_there_is_left_out_with_a_line(capsys: pytest.Ca
     assert "| sum | 32 K |" in said.out
 
 
+def test_who_is_not_asked_for_is_not_timed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "r.json"
+    options = ["--kernels", "sum", "--contenders", "lend", "--quick", "--rounds", "1", "--json", str(out)]
+    assert cli.main(["bench", *options]) == 0
+    assert list(json.loads(out.read_text())["rows"][0]["times"]) == ["lend"]
+
+
 # ------------------------------------------------------------------------------------------------------------ cases
 
 
