@@ -57,7 +57,12 @@ def test_wheel_holds_every_source_file_and_nothing_else(wheel: Path) -> None:
         path.relative_to(source).as_posix() for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts
     }
     pages = {f"lend/cli/errors/{path.name}" for path in (ROOT / "docs" / "errors").glob("L*.md")}
-    assert packed == there | pages
+    benchmarks = {
+        f"lend/cli/carried/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / "benchmarks").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert packed == there | pages | benchmarks
     assert "lend/py.typed" in packed
 
 
