@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from oracle import Finding
 
-PROVED, ANY = 60, 25
+PROVED, ANY = 40, 15
 USED: collections.Counter[str] = collections.Counter()
 OUTCOMES: collections.Counter[str] = collections.Counter()
 
