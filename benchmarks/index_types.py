@@ -96,6 +96,7 @@ def cases(size: int, dtype: type) -> list[tuple[str, Any, Any]]:
         ("Offsets", of_offsets, np.sort(anywhere)),
         ("Unique, ascending", of_unique, np.arange(size, dtype=dtype)),
         ("Unique, shuffled", of_unique, shuffled),
+        ("as_unique, ascending", of_computed, np.arange(size, dtype=dtype)),
         ("as_unique, shuffled", of_computed, shuffled),
     ]
 

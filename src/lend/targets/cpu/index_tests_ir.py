@@ -45,6 +45,7 @@ declare i$W @llvm.umax.i$W(i$W, i$W)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.ctpop.i64(i64)
 declare i64 @llvm.cttz.i64(i64, i1)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 
 ; Whether one of %n > 0 elements is above the limit.
 define internal i1 @lend.above(ptr readonly %x, i64 %n, i$W %limit) nounwind {
@@ -255,19 +256,21 @@ measure:
   %over = add i64 %k, $EACH
   %stop = call i64 @llvm.umin.i64(i64 %over, i64 %to)
   %n = sub i64 %stop, %k
-  %rest = and i64 %n, 3
+  %rest = urem i64 %n, $STEPS
   %whole = sub i64 %stop, %rest
-  br label %four
-four:
-  %t = phi i64 [ %k, %measure ], [ %t.next, %set.3 ]
+  br label %line
+line:
+  %t = phi i64 [ %k, %measure ], [ %t.next, %set.$LAST ]
   %go.on = icmp ult i64 %t, %whole
   br i1 %go.on, label %load.0, label %one
-$FOUR  %t.next = add i64 %t, 4
-  br label %four
+$LINE  %t.next = add i64 %t, $STEPS
+  %far = getelementptr i8, ptr %at.0, i64 $AHEAD
+  call void @llvm.prefetch.p0(ptr %far, i32 0, i32 0, i32 1)  ; elements must not drive bits out of the second cache
+  br label %line
 one:
-  %j = phi i64 [ %whole, %four ], [ %j.next, %set.4 ]
+  %j = phi i64 [ %whole, %line ], [ %j.next, %set.$STEPS ]
   %more = icmp ult i64 %j, %stop
-  br i1 %more, label %load.4, label %head
+  br i1 %more, label %load.$STEPS, label %head
 $ONE  %j.next = add i64 %j, 1
   br label %one
 report:
@@ -446,6 +449,7 @@ define i32 @lend_distinct(ptr %x, i64 %count, i64 %limit) nounwind {
 )
 
 EACH_WORDS = 512
+AHEAD = 1024
 
 
 def index_test_ir(kind: str, bits: int) -> str:
@@ -455,14 +459,16 @@ def index_test_ir(kind: str, bits: int) -> str:
         text += _REGION.replace("$LOOK", _ABOVE).replace("$NAME", "index") + _INDEX
     else:
         text += _REGION.replace("$LOOK", _FALLS).replace("$NAME", "offsets")
-        four = "".join(_set(k, "%t", k, f"load.{k + 1}" if k < 3 else "") for k in range(4))
-        mark = _MARK.replace("$FOUR", four).replace("$ONE", _set(4, "%j", 0))
+        steps = min(512 // bits, 16)  # a line of the cache
+        line = "".join(_set(k, "%t", k, f"load.{k + 1}" if k < steps - 1 else "") for k in range(steps))
+        mark = _MARK.replace("$LINE", line).replace("$ONE", _set(steps, "%j", 0))
+        mark = mark.replace("$STEPS", str(steps)).replace("$LAST", str(steps - 1))
         text += _OFFSETS if kind == "offsets" else _UNIQUE + mark
     values = {
         "W": bits, "FALLS": "uge" if kind == "unique" else "ugt", "WIDEN": "zext i" + str(bits),
         "EACH": PIECE_BYTES * 8 // bits, "EACH_WORDS": EACH_WORDS, "CHUNK": CHUNK, "SAMPLE": SAMPLE, "MARKED": MARKED,
         "COUNT": COUNT, "LIMIT": LIMIT, "BAD": BAD, "ROWS": ROWS, "WORDS": WORDS, "PARTS": PARTS, "TOTAL": TOTAL,
-        "GOOD": GOOD, "WRONG": WRONG, "OPEN": OPEN, "FREE": FREE,
+        "GOOD": GOOD, "WRONG": WRONG, "OPEN": OPEN, "FREE": FREE, "AHEAD": AHEAD,
     }  # fmt: skip
     if bits == 64:  # a conversion must change the width
         text = re.sub(r"(?:\$WIDEN|trunc i64) (%[\w.]+) to (?:i64|i\$W)", r"add i64 \1, 0", text)
