@@ -12,17 +12,17 @@ from lend.driver.environment import environment
 from lend.runtime.settings import snapshot
 from lend.runtime.store import Store, digest
 from lend.targets.cpu import hand_written, loader
-from lend.targets.cpu.object_file import read_symbols
+from lend.targets.cpu.object_file import read_object, symbols_of
 from lend.targets.cpu.own_functions import addresses
 
 
 def load(object_code: bytes) -> loader.Loaded | None:
     """A kernel's code in memory; None if the kernel has to be compiled after all."""
     try:
-        undefined = read_symbols(object_code).undefined
+        file = read_object(object_code)
     except InternalError:
         return None
-    return loader.load(object_code, addresses(undefined))
+    return loader.load_file(object_code, file, addresses(symbols_of(file).undefined))
 
 
 class _Texts:

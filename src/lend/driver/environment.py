@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
-from functools import cache
+from dataclasses import fields
+from functools import cache, lru_cache
 from importlib.util import find_spec
 
 import numpy as np
@@ -30,8 +30,13 @@ _LIBRARIES = (".so", ".dylib", ".pyd", ".dll")
 
 def environment(settings: Settings) -> bytes:
     """A digest of all of it. Raises OSError where lend's own files cannot be looked at: then nothing can be kept."""
-    decisive = sorted((name, repr(value)) for name, value in asdict(settings).items() if name not in _HARMLESS)
-    return digest(repr((_process(), decisive)).encode())
+    return digest(repr((_process(), _decisive(settings))).encode())
+
+
+@lru_cache(maxsize=8)
+def _decisive(settings: Settings) -> list[tuple[str, str]]:
+    names = sorted(field.name for field in fields(settings))
+    return [(name, repr(getattr(settings, name))) for name in names if name not in _HARMLESS]
 
 
 @cache

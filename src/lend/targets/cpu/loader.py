@@ -106,10 +106,15 @@ def _find(name: str) -> int | None:
 
 def load(object_code: bytes, symbols: dict[str, int]) -> Loaded | None:
     """Load an object file; `symbols` come first. None if that takes another loader, or a symbol is unknown."""
+    return load_file(object_code, read_object(object_code), symbols)
+
+
+def load_file(object_code: bytes, file: ObjectFile, symbols: dict[str, int]) -> Loaded | None:
+    """`load`, of an object file that has been read."""
     if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     try:
-        return _load(object_code, read_object(object_code), symbols)
+        return _load(object_code, file, symbols)
     except Unsupported:
         return None
 
