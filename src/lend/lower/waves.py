@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lend.diagnostics.records import dataclass
-from lend.ir.typed import Parallel
+from lend.ir.typed import For, Parallel
 from lend.language.types import size_of
 from lend.lower import waves_ir as ir
 from lend.lower.builder import FunctionBuilder
 from lend.lower.environment import WORD, Environment, at
-from lend.lower.indexing import LARGEST, add, literal, multiply, saturating_product
+from lend.lower.indexing import LARGEST, add, literal, multiply, range_count, saturating_product
 from lend.lower.values import ArrayValue
 from lend.lower.writer import FunctionWriter
 from lend.plan.waves import Coordinate, Phase, Reach, Wave
@@ -61,6 +61,7 @@ class WaveWriter:
         self._table = self._write_table()
         for name, text in ir.waves_ir():
             self._builder.module.declare(name, text)
+        self._steps = self._write_steps()
         self._queue = self._builder.alloca(f"[{ir.QUEUE_WORDS} x i64]", "queue", 16)
         self._set(ir.COUNT, "0")
 
@@ -165,6 +166,7 @@ class WaveWriter:
             str(wave.rows.skew + wave.rows.lag),
             str(0 if wave.columns is None else wave.columns.skew),
             self._count,
+            self._steps,
         ]
         limit = builder.emit(f"call i64 @lend.wave.open(ptr {self._queue}, {', '.join(f'i64 {a}' for a in arguments)})")
         return builder.emit(f"icmp ne i64 {limit}, 0")
@@ -186,6 +188,19 @@ class WaveWriter:
         }
         for word, operand in words.items():
             builder.append(f"store i64 {operand}, ptr {at(builder, entry, word)}, align {WORD}")
+
+    def _write_steps(self) -> str:
+        """How many steps the loop has, at most; at least 1, where it has any."""
+        loop, most = self._wave.loop, str(ir.MOST_BYTES)
+        if not isinstance(loop, For) or loop.site is not None:
+            return most
+        builder, extent = self._builder, loop.extent
+        lower, upper, step = (self._host.scalar(value) for value in (extent.lower, extent.upper, extent.step))
+        count = range_count(builder, lower, upper, step)
+        fewer = builder.emit(f"icmp ult i64 {count}, {most}")
+        capped = builder.emit(f"select i1 {fewer}, i64 {count}, i64 {most}")
+        some = builder.emit(f"icmp ne i64 {count}, 0")
+        return builder.emit(f"select i1 {some}, i64 {capped}, i64 1", "steps")
 
     def _write_table(self) -> str:
         """The distances as a constant of the module: ahead and behind along rows, ahead along columns."""

@@ -69,9 +69,9 @@ define internal void @lend.wave.set(ptr %block, i64 %word, i64 %value) alwaysinl
 
 ; With an empty queue: how many phases are to wait, 0 if waves do not pay. Of a phase of `iterations` in all, with `rows` rows of
 ; `row` iterations, in `columns` columns of `column`; `bytes`: of its arrays; `skew`, `deep`, `shift`: what a step adds to these;
-; `phases`: in a step.
+; `phases`: in a step; `steps`: of the loop, at most.
 define internal i64 @lend.wave.open(ptr %queue, i64 %bytes, i64 %iterations, i64 %rows, i64 %row, i64 %columns, i64 %column,
-    i64 %skew, i64 %deep, i64 %shift, i64 %phases) noinline optsize nounwind {
+    i64 %skew, i64 %deep, i64 %shift, i64 %phases, i64 %all) noinline optsize nounwind {
 entry:
   call void @lend.wave.set(ptr %queue, i64 $LIMIT, i64 0)
   %threads = call i64 @lend_thread_count()
@@ -85,7 +85,8 @@ entry:
   br i1 %candidate, label %choose, label %no
 choose:
   %room = udiv i64 $CAPACITY, %phases
-  %most = call i64 @llvm.smin.i64(i64 %room, i64 $MOST_STEPS)
+  %most.1 = call i64 @llvm.smin.i64(i64 %room, i64 $MOST_STEPS)
+  %most = call i64 @llvm.smin.i64(i64 %most.1, i64 %all)
   %depth = call i64 @llvm.smax.i64(i64 %deep, i64 1)
   %depth.2 = shl i64 %depth, 1
   %piece = mul i64 %depth.2, %threads
@@ -139,7 +140,13 @@ settle:
   %any = icmp ne i64 %best.steps, 0
   br i1 %any, label %yes, label %no
 yes:
-  %limit = mul i64 %best.steps, %phases
+  %up = add i64 %all, %best.steps
+  %up.1 = sub i64 %up, 1
+  %flushes = udiv i64 %up.1, %best.steps
+  %up.2 = add i64 %all, %flushes
+  %up.3 = sub i64 %up.2, 1
+  %even = udiv i64 %up.3, %flushes
+  %limit = mul i64 %even, %phases
   call void @lend.wave.set(ptr %queue, i64 $LIMIT, i64 %limit)
   call void @lend.wave.set(ptr %queue, i64 $STEP, i64 %step)
   call void @lend.wave.set(ptr %queue, i64 $WIDTH, i64 %best.width)
