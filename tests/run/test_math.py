@@ -8,7 +8,7 @@ import scipy.special
 from harness import check
 
 import lend
-from lend import Mut, Out, Ref, bool_, f32, f64, i64
+from lend import Mut, Out, Ref, bool_, f32, f64, i64, u32
 from lend.dims import N
 
 UNARY = {
@@ -186,3 +186,15 @@ def test_lgamma_matches_scipy(target):
     x, y = np.linspace(0.1, 20, 100), np.zeros(100)
     one(math.lgamma)(x, y)
     np.testing.assert_allclose(y, scipy.special.gammaln(x), rtol=1e-12, atol=1e-14)
+
+
+@lend.kernel(math="fast")
+def fast_powers(x: Ref[f64, N], k: Ref[u32, N], y: Out[f64, N]):
+    for i in lend.grid(N):
+        y[i] = math.pow(x[i], k[i]) + x[i] ** f64(k[i])
+
+
+def test_fast_powers_need_no_library_of_the_compiler():
+    x, k, y = np.linspace(0.5, 2.0, 50), np.arange(50, dtype=np.uint32) % 7, np.empty(50)
+    fast_powers(x, k, y)
+    assert np.allclose(y, 2 * x**k, rtol=1e-12)

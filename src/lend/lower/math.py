@@ -89,7 +89,8 @@ def call_library(emitter: ScalarEmitter, function: str, type: ScalarType, argume
     strict = emitter.mode == "strict"
     emitter.declare(symbol, name, [name] * len(arguments), f" {PURE}" + ("" if strict else f" {VECTOR_MARK}"))
     operands = ", ".join(f"{name} {a}" for a in arguments)
-    flags = emitter.flags if emitter.mode == "fast" else ""
+    fast = emitter.mode == "fast" and function != "pow"  # LLVM makes of a fast pow a call of the compiler's own library
+    flags = emitter.flags if fast else ""
     return emitter.builder.emit(f"call {flags}{name} @{symbol}({operands})" + (" nobuiltin" if strict else ""))
 
 
