@@ -31,6 +31,8 @@ MASKED = 6.0
 MOST_PLACES = 32
 LARGEST_TILE = 160
 """Instructions in the text of a tile, at most, where there is a choice."""
+MOST_BRANCHES = 128
+"""In a body: lanes go through all of them, each with a mask, and code for that takes ten times as long to compile."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,18 @@ def refusal(parallel: Parallel, variations: Variations) -> Untiled | None:
         return Untiled(Obstacle.PROMISE)
     if any(value.scalar.kind == "complex" for reduction in parallel.reductions for value in reduction.inits):
         return Untiled(Obstacle.COMPLEX)
+    if sum(_branches(parallel.body)) > MOST_BRANCHES:
+        return Untiled(Obstacle.NONE_FITS)
     return _unsupported(parallel.body, variations)
+
+
+def _branches(region: Region) -> Iterator[int]:
+    """One for each branch."""
+    for operation in region.operations:
+        if isinstance(operation, typed.If):
+            yield 1
+        for inner in operation.regions:
+            yield from _branches(inner)
 
 
 def _moving_view(region: Region, variations: Variations) -> Operation | None:

@@ -174,9 +174,21 @@ def stepping(y: Mut[i64, N], by: i64):
         y[i] = s
 
 
+@lend.kernel
+def a_way_out_of_each_step(x: Ref[f64, N], y: Out[f64, N]):
+    for i in lend.grid(N):
+        s = 0.0
+        for k in lend.static_range(100):
+            s += k * x[i]
+            if s > 1000.0:
+                break
+        y[i] = s
+
+
 @pytest.mark.parametrize(
     ("kernel", "obstacle"),
     [
+        (a_way_out_of_each_step, Obstacle.NONE_FITS),
         (promised, Obstacle.PROMISE),
         (checked, Obstacle.CHECK),
         (complex_numbers, Obstacle.COMPLEX),
