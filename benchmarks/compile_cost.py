@@ -1,15 +1,19 @@
 """What compiling each kernel of `tests/run` costs, by pipeline step.
 
     python -m benchmarks.compile_cost [--all] [pytest's arguments]
+    python -m benchmarks.compile_cost --benchmarks
 
 Runs the tests, keeps every kernel that they make, and then compiles each three times more, for the types it was first called with
-(`--all`: for all of them). Prints the table of `lend bench --compile`, and how many kernels take more than 150 ms.
+(`--all`: for all of them). Prints the table of `lend bench --compile`, and how many kernels take more than 150 ms. With
+`--benchmarks`: the kernels of `benchmarks/kernels`, for their signatures' types.
 """
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +21,7 @@ import pytest
 
 from lend.cli.bench import table
 from lend.diagnostics.errors import LendError
+from lend.driver.kernel import Kernel
 from lend.driver.listening import listen
 from lend.driver.measure import Cost, cost
 
@@ -24,7 +29,26 @@ LIMIT = 0.150
 TESTS = Path(__file__).resolve().parents[1] / "tests" / "run"
 
 
+def of_benchmarks() -> list[Cost]:
+    """The cost of each benchmark kernel."""
+    import benchmarks.kernels as families
+
+    modules = [import_module(f"benchmarks.kernels.{family.name}.in_lend") for family in pkgutil.iter_modules(families.__path__)]
+    kernels = [kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Kernel)]
+    return [cost(compilation, 3) for kernel in dict.fromkeys(kernels) for compilation in kernel.compilations()]
+
+
+def show(costs: list[Cost]) -> None:
+    """The table, dearest first."""
+    costs = sorted(costs, key=lambda found: -found.total)
+    above = [found for found in costs if found.total > LIMIT]
+    print(f"{table(costs)}\n\n{len(costs)} kernels; above {LIMIT * 1e3:.0f} ms: {len(above)}")
+
+
 def main(arguments: list[str]) -> int:
+    if arguments == ["--benchmarks"]:
+        show(of_benchmarks())
+        return 0
     every = "--all" in arguments
     arguments = [argument for argument in arguments if argument != "--all"]
     kernels: list[Any] = []
@@ -51,10 +75,7 @@ def main(arguments: list[str]) -> int:
                 costs.append(cost(compilation, 3))
             except LendError as error:
                 print(f"{kernel.__name__}: {error}", file=sys.stderr)
-    costs.sort(key=lambda found: -found.total)
-    print(table(costs))
-    above = [found for found in costs if found.total > LIMIT]
-    print(f"\n{len(costs)} kernels; above {LIMIT * 1e3:.0f} ms: {len(above)}")
+    show(costs)
     return int(status)
 
 
