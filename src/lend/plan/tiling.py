@@ -8,7 +8,7 @@ the box and nothing else, and within each iteration operations keep their order;
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum, auto
 from math import prod
 
@@ -331,7 +331,9 @@ class Estimate:
                 body = sum(part.cost for part in parts if part is not None)
                 chain = 4.0 * _depth(operation.condition.parameters, operation.body)
                 straight = sum(part.straight for part in parts if part is not None)
-                return _Cost(WHILE_TRIPS * (max(body, chain) + 2), straight)
+                # about as much again as is carried lives through the loop: what it compares with, masks
+                spills = 3.0 * max(0, 2 * self._held(operation.condition.parameters, tiling) - self._registers)
+                return _Cost(WHILE_TRIPS * (max(body + spills, chain) + 2), straight)
             case _:
                 parts = [self._region(inner, tiling) for inner in operation.regions]
                 if any(part is None for part in parts):
@@ -429,12 +431,7 @@ class Estimate:
             trips = min(len(range(*[b for b in bounds if b is not None])), 64)
         carried = [value for value in operation.body.parameters[1:] if isinstance(value.type, ScalarType)]
         floats = [value for value in carried if value.scalar.is_float]
-        used = sum(
-            self._count(self._variations.of(value), tiling)
-            * (self._pieces(value.scalar.bytes, tiling) if self._vector(self._variations.of(value), tiling) else 1)
-            for value in carried
-        )
-        used += _most_loaded(operation.body, self, tiling)
+        used = self._held(carried, tiling) + _most_loaded(operation.body, self, tiling)
         spills = 3.0 * max(0, used - self._registers)
         chain = 4.0 * _depth(tuple(floats), operation.body)
         ends = self._variations.length(extent)
@@ -442,6 +439,14 @@ class Estimate:
         if masks and tiling.lanes > 1:
             masks += 1.0 * sum(self._count(self._variations.of(value), tiling) for value in carried)
         return _Cost(trips * (max(body.cost + spills + masks, chain) + 1.0) + 2, body.straight + 2)
+
+    def _held(self, carried: Iterable[Value], tiling: Tiling) -> int:
+        """The registers that hold what a loop carries."""
+        return sum(
+            self._count(self._variations.of(value), tiling)
+            * (self._pieces(value.scalar.bytes, tiling) if self._vector(self._variations.of(value), tiling) else 1)
+            for value in carried
+        )
 
     def _diverges(self, region: Region, tiling: Tiling) -> bool:
         """Whether iterations of a tile may take different ways."""
