@@ -165,6 +165,8 @@ class _Fuser:
     def _same_box(self, first: RegionModel, second: RegionModel) -> bool:
         """Whether two loops have the same iterations, each at the same position."""
         numbers = self._model.evaluator.numbers
+        if len(first.operation.box) != len(second.operation.box):
+            return False
         for a, b in zip(first.operation.box, second.operation.box, strict=True):
             for x, y in ((a.lower, b.lower), (a.upper, b.upper), (a.step, b.step)):
                 if x is y:

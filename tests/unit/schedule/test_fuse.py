@@ -139,6 +139,23 @@ def other_boxes(x: Ref[f64, N], y: Out[f64, N], z: Mut[f64, N]):
 
 
 @lend.kernel
+def another_dimension(x: Mut[f64, N, M], y: Out[f64, N, M]):
+    assert N >= 1
+    for i, j in lend.grid(N, M):
+        y[i, j] = x[i, j]
+    for j in lend.grid(M):
+        x[0, j] = y[0, j]
+    for i, j in lend.grid(N, M):
+        y[i, j] = 2.0 * y[i, j]
+    for i, j in lend.grid(N, M):
+        x[i, j] = 2.0 * y[i, j]
+
+
+def test_loops_of_another_dimension_stand_between() -> None:
+    assert [len(loop.box) for loop in loops(scheduled(another_dimension).body)] == [2, 1, 2]
+
+
+@lend.kernel
 def nothing_shared(x: Ref[f64, N], y: Out[f64, N], z: Out[f64, N], w: Ref[f64, N]):
     for i in lend.grid(N):
         y[i] = x[i]
