@@ -1,10 +1,12 @@
 """Obligations that are decided at the call: conditions on sizes and scalars, and subscripts that are linear only then."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
 import lend
-from lend import Mut, Out, Ref, f64, i64
+from lend import Mut, Out, Ref, f64, i32, i64, u8
 from lend.dims import K, M, N
 
 
@@ -159,3 +161,38 @@ def test_values_that_a_contract_excludes_are_not_tried():
             assert a < 5
             for i in lend.grid(n):
                 x[a * (i // 2)] = 1.0
+
+
+def test_an_index_in_a_narrower_type_is_a_condition_on_the_size():
+    @lend.kernel
+    def kernel(y: Mut[f64, N]):
+        for i in lend.grid(N):
+            y[i32(i)] = 1.0
+
+    conditions = {p.obligation: p.condition for p in kernel.proofs() if p.verdict == "launch"}
+    assert conditions == {"bounds": "N <= 2147483648", "race": "N <= 4294967296"}
+    y = np.zeros(3)
+    kernel(y)
+    assert y.tolist() == [1, 1, 1]
+
+
+def test_an_index_in_a_type_that_is_too_narrow_for_large_sizes_races():
+    with pytest.raises(lend.CompileError, match=r"threads i=0 and i=256 both write y\[0\]"):
+
+        @lend.kernel
+        def kernel(y: Mut[f64, N]):
+            for i in lend.grid(N):
+                y[u8(i)] = 1.0
+
+
+def test_an_index_that_wraps_to_its_place_is_proved():
+    @lend.kernel
+    def kernel(y: Out[f64, N, Literal[200]]):
+        for i in lend.grid(N):
+            for j in range(200):
+                y[i, u8(j + 56 + 200)] = f64(j)
+
+    assert {p.verdict for p in kernel.proofs()} == {"proved"}
+    y = np.full((1, 200), np.nan)
+    kernel(y)
+    assert y[0, 0] == 0 and y[0, 199] == 199

@@ -19,7 +19,7 @@ from lend.ir import typed
 from lend.ir.typed import Region, Value
 from lend.language.types import ArrayType, ScalarType
 from lend.model.aliases import Aliases
-from lend.model.evaluate import LARGEST_SIZE, Evaluator
+from lend.model.evaluate import I128, LARGEST_SIZE, Evaluator
 from lend.model.joint import joint_writes
 from lend.model.linear import (
     FALSE,
@@ -253,6 +253,9 @@ class Builder(Evaluator):
             condition = self.condition(value)
             scope = self.scope.given(resolved(condition, "may"))
             self.scope = scope if is_known(condition) else replace(scope, exact=False)
+        for name in sorted(self.scalars):
+            if self.known(self.assumptions[name]) and not self.relied:
+                self.held(name)
 
     # ------------------------------------------------------------------------------------------------------------- facts
 
@@ -863,9 +866,6 @@ MAX_ATTEMPTS = 6
 
 LARGEST_COUNT = 1 << 64
 """No loop over 64-bit integers has more iterations."""
-
-I128 = ScalarType("count", "int", 128)
-"""A type in which counts of iterations never wrap."""
 
 INDEX = I128
 

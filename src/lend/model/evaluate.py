@@ -42,6 +42,9 @@ LARGEST_SIZE = MAX_SIZE
 UNBOUNDED = 1 << 200
 """Integers of contracts have no width."""
 
+I128 = ScalarType("count", "int", 128)
+"""A type in which counts of iterations never wrap."""
+
 Interval = tuple[int, int]
 
 
@@ -144,11 +147,17 @@ class Evaluator:
             found.update(assumed_of(self.names.definitions[name]))
             if name not in self.scalars:  # the definitions of those are no narrower than their types
                 found.update(self.leaning.get(name, ()))
-        return tuple(sorted(found))
+        return tuple(sorted(found & self.assumptions.keys()))
+
+    def held(self, name: str) -> None:
+        """What was assumed of a name is known: nothing rests on it from here on."""
+        self.define(name, self.assumptions.pop(name))
+        self.leaning.pop(name)
+        self.scalars.discard(name)
 
     def leans(self, *expressions: Linear) -> tuple[str, ...]:
         """The names on whose assumptions the expressions' intervals rest."""
-        found = {n for e in expressions for n in e.assumed}
+        found = {n for e in expressions for n in e.assumed if n in self.assumptions}
         return tuple(sorted(found.union(*(self.leaning.get(n, ()) for e in expressions for n, _ in e.terms))))
 
     def bounded_by(self, name: str, *expressions: Linear) -> Linear:
@@ -208,6 +217,14 @@ class Evaluator:
         self.assumptions[fresh] = formula
         self.leaning[fresh] = tuple(sorted({fresh, *self.leans(expression)}))
         return name
+
+    def wrapped(self, expression: Linear, type: ScalarType) -> Linear | None:
+        """A number of an instance modulo a narrower type; not of what nothing determines."""
+        if type.bits > 32 or self.ideal or set(expression.names()) & self.names.free:
+            return None
+        least = self.type_range(type)[0]
+        times = self.quotient(expression.plus(-least), Linear.constant(1 << type.bits), I128)
+        return None if times is None else expression.sub(times.scale(1 << type.bits))
 
     def bounded(self, expression: Linear) -> bool:
         """Whether facts or definitions could say more of these names than their ranges do (`build.py` knows the facts)."""
@@ -515,7 +532,9 @@ class Evaluator:
         if not target.is_integer:
             return
         if source.is_integer:
-            self.bind(operation.result, self.fit(self.number(operation.operand), target))
+            number = self.number(operation.operand)
+            fitted = self.fit(number, target)
+            self.bind(operation.result, self.wrapped(number, target) if fitted is None else fitted)
         elif source.kind == "bool":
             condition = self.condition(operation.operand)
             cases = [(condition, Linear.constant(1)), (negate(condition), Linear.constant(0))]

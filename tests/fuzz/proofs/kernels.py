@@ -15,7 +15,7 @@ from choices import Choices
 HEADER = """\
 from typing import Literal
 import lend
-from lend import Mut, Out, Ref, bool_, f64, i32, i64
+from lend import Mut, Out, Ref, bool_, f64, i8, i32, i64, u8
 from lend.dims import M, N
 
 @lend.function
@@ -158,12 +158,12 @@ class Kernels:
         a = self.sum(place)
         if self.plain or c.chance(55):
             return a
-        kind = c.below(13)
+        kind = c.below(14)
         if kind in (0, 1):
             return f"({a}) // {c.pick((2, 3, 2, -2))}"
         if kind == 2:
             return f"({a}) % {c.pick((2, 3, 4))}"
-        self.affine = self.affine and kind not in (3, 9, 10, 11)
+        self.affine = self.affine and kind not in (3, 9, 10, 11, 13)
         match kind:
             case 3:
                 return f"({a}) % {c.pick(('N', 'M'))}"
@@ -186,6 +186,8 @@ class Kernels:
                 return f"({a}) // {c.pick(('N', 'M'))}"
             case 11:
                 return f"{self.atom(place)} * {self.atom(place)}"
+            case 13:  # these wrap for small numbers
+                return f"i64({c.pick(('i8', 'u8'))}({c.pick((1, 64, 85, 127))} * ({a}))){c.pick(('', ' // 64', ' % 5'))}"
             case _:
                 return f"near({a}, {self.atom(place)})"
 
