@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lend
-from lend import Mut, Out, Ref, f64, i32, i64, u8
+from lend import Mut, Out, Ref, bool_, f64, i32, i64, u8
 from lend.dims import K, M, N
 
 
@@ -196,3 +196,21 @@ def test_an_index_that_wraps_to_its_place_is_proved():
     y = np.full((1, 200), np.nan)
     kernel(y)
     assert y[0, 0] == 0 and y[0, 199] == 199
+
+
+def test_a_flag_is_among_the_values_of_a_call():
+    @lend.kernel
+    def kernel(y: Mut[f64, N], n: i64, first: bool_):
+        for i in lend.grid(4):
+            if first:
+                y[0] = f64(n)
+            else:
+                y[i * n] = 1.0
+
+    y = np.zeros(4)
+    kernel(y, 1, False)
+    assert y.tolist() == [1, 1, 1, 1]
+    with pytest.raises(lend.ContractError, match=r"race on `y`.*first = True"):
+        kernel(y, 1, True)
+    with pytest.raises(lend.ContractError, match=r"race on `y`.*first = False"):
+        kernel(y, 0, False)

@@ -106,7 +106,10 @@ def open_values(kernel: typed.Kernel, judgement: Judgement) -> tuple[Value, ...]
 def samples(kernel: typed.Kernel, factors: Sequence[Value]) -> Iterator[dict[Value, int]]:
     """Values with which a kernel is tried: if it is refused with all that its contracts allow, it is refused at once."""
     values = entry_integers(kernel)
+    flags = {value: 0 for value in values if value.scalar.kind == "bool"}
     yield from (dict.fromkeys(values, number) for number in (SIZE, 5))
+    if flags:
+        yield dict.fromkeys(values, SIZE) | flags
     others = dict.fromkeys(kernel.dims, SIZE) | dict.fromkeys(values[len(kernel.dims) :], 5)
     yield others | {value: 2 + number for number, value in enumerate(factors)}
     yield others | {value: 2 + number for number, value in enumerate(reversed(factors))}
@@ -121,6 +124,6 @@ def barring(judgement: Judgement) -> list[Diagnostic]:
 
 
 def entry_integers(kernel: typed.Kernel) -> tuple[Value, ...]:
-    """The sizes and the integer scalars of a call."""
-    scalars = [p.value for p in kernel.parameters if isinstance(p.value.type, ScalarType) and p.value.type.is_integer]
-    return (*kernel.dims, *scalars)
+    """The sizes and the integer scalars of a call, flags among them."""
+    scalars = [p.value for p in kernel.parameters if isinstance(p.value.type, ScalarType)]
+    return (*kernel.dims, *(value for value in scalars if value.scalar.is_integer or value.scalar.kind == "bool"))

@@ -179,6 +179,9 @@ class Builder(Evaluator):
             if isinstance(value.type, ScalarType) and value.type.is_integer:
                 self.number(value)
             elif isinstance(value.type, ScalarType) and value.type.kind == "bool":
+                if value in self.fixed:
+                    self.conditions[value] = TRUE if self.fixed[value] else FALSE
+                    continue
                 flag = self.fresh(value.name or "flag", 0, 1, free=True, value=value)
                 self.conditions[value] = equal(Linear.of(flag), Linear.constant(1))
         for parameter in self.kernel.parameters:
