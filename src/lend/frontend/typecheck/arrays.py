@@ -203,7 +203,9 @@ class Arrays(Operators):
         result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span)
         site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
         self.emit(typed.View(span, result, base.value, tuple(parts), site))
-        return Array(result, span.text, tuple(shape), base.base, base.may, base.index)
+        own = base.value is base.base
+        within = tuple(map(literal_part, expression.indices)) if own else base.within  # a view of a view lies in that
+        return Array(result, span.text, tuple(shape), base.base, base.may, base.index, within)
 
     def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
         """One slice as an extent, and its size."""
@@ -447,3 +449,19 @@ def keeps_rows(indices: tuple[syntax.Expr | syntax.Slice, ...]) -> bool:
         else:
             seen = True
     return True
+
+
+def literal_part(index: syntax.Expr | syntax.Slice) -> tuple[int, int] | None:
+    """The part of a dimension that a subscript takes, if it is written in numbers."""
+    if not isinstance(index, syntax.Slice):
+        at = literal(index)
+        return None if at is None else (at, at + 1)
+    first, end = (0 if index.lower is None else literal(index.lower)), literal(index.upper)
+    return None if first is None or end is None else (first, end)
+
+
+def literal(expression: syntax.Expr | None) -> int | None:
+    """An integer that is written as one."""
+    if isinstance(expression, syntax.Literal) and isinstance(expression.value, int) and not isinstance(expression.value, bool):
+        return expression.value
+    return None

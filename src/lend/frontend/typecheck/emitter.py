@@ -227,7 +227,8 @@ class Emitter:
     def overlap(self, a: Array, b: Array) -> bool:
         """Whether two arrays may share memory, by where they come from."""
         if a.base is b.base:
-            return True
+            parts = zip(a.within, b.within, strict=False)
+            return not any(x is not None and y is not None and (x[1] <= y[0] or y[1] <= x[0]) for x, y in parts)
         if frozenset((a.base, b.base)) in self.disjoint:
             return False
         return bool(a.may & b.may)

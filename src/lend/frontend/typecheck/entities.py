@@ -41,7 +41,8 @@ class Array:
     """An array or a view of one.
 
     `shape` are its sizes as entities; `base` is the array it is a view of (itself if none); `may` are the roots (arguments,
-    temporaries) whose memory it may be. `index`: what is known of the elements, as in `typed.Parameter`.
+    temporaries) whose memory it may be. `index`: what is known of the elements, as in `typed.Parameter`. `within`: of a view, the
+    part of each dimension of `base` that it lies in, `(first, end)` where these are numbers; empty if nothing is known.
     """
 
     value: Value
@@ -50,6 +51,7 @@ class Array:
     base: Value
     may: frozenset[Value]
     index: tuple[IndexKind, Number | Scalar] | None = None
+    within: tuple[tuple[int, int] | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
