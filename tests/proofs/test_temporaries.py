@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lend
-from lend import Out, Ref, f64, i64
+from lend import Mut, Out, Ref, f64, i64
 from lend.dims import N
 
 from .verdicts import assert_accepted, refused
@@ -299,3 +299,33 @@ def test_a_temporary_that_is_made_anew_in_each_step() -> None:
                 t = u
             for i in lend.grid(N):
                 y[i] = t[i]
+
+
+def test_what_an_earlier_step_wrote_has_another_name_in_this_one() -> None:
+    with refused("L0320", "u"):
+
+        @lend.kernel
+        def kernel(y: Mut[f64, N], steps: i64):
+            t = lend.empty(f64, N)
+            u = lend.empty(f64, N)
+            for s in range(steps):
+                if s > 0:
+                    for i in lend.grid(N):
+                        y[i] = u[i]
+                for i in lend.grid(N):
+                    u[i] = 1.0
+                u, t = t, u
+
+
+def test_what_an_earlier_step_wrote_has_its_name_still() -> None:
+    @lend.kernel
+    def kernel(y: Mut[f64, N], steps: i64):
+        u = lend.empty(f64, N)
+        for s in range(steps):
+            if s > 0:
+                for i in lend.grid(N):
+                    y[i] = u[i]
+            for i in lend.grid(N):
+                u[i] = 1.0
+
+    assert_accepted(kernel, set())

@@ -8,9 +8,11 @@ from __future__ import annotations
 import collections
 
 import pytest
+from choices import seeded
 from oracle import Finding
 
 from .check import check, compiled, generated
+from .exchanges import Exchanges
 
 SLICES, EACH = 15, 100
 SIZES = [(0, 0), (1, 1), (1, 3), (2, 2), (3, 1), (3, 4), (4, 2), (5, 5), (6, 3)]
@@ -28,6 +30,19 @@ def test_no_generated_kernel_is_accepted_wrongly(part: int) -> None:
                 compiled(source, seed, SIZES[2:7])
         except Finding as finding:
             raise Finding(finding.kind, f"seed {seed}\n{source}\n{finding}") from finding
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_no_kernel_that_exchanges_temporaries_is_accepted_wrongly(part: int) -> None:
+    kinds: collections.Counter[str] = collections.Counter()
+    for seed in range(part * EACH, (part + 1) * EACH):
+        source = Exchanges(seeded(f"exchanges {seed}")).program()
+        try:
+            kinds[check(source, seed, [(n, 1) for n in (0, 1, 2, 3, 3, 4)], False).kind] += 1
+        except Finding as finding:
+            raise Finding(finding.kind, f"seed {seed}\n{source}\n{finding}") from finding
+    assert kinds["accepted"] > EACH // 4 and kinds["refused"] > EACH // 10
+    assert kinds["false alarm"] < EACH // 10
 
 
 def test_the_generator_is_worth_its_time() -> None:
