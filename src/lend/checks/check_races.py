@@ -52,7 +52,7 @@ def check_races(model: Model) -> list[RaceFinding]:
 
 
 MANY = 4
-"""From so many pairs of the same elements on, under guards that differ, it is first asked whether they could meet without those."""
+"""From so many pairs of the same elements on, under guards that differ, it is first asked whether they meet without those."""
 
 
 def _places(first: Access, second: Access) -> tuple[object, ...]:

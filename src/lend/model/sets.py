@@ -211,7 +211,7 @@ class Space:
 
 
 def components(constraints: Iterable[Formula], visible: Iterable[str]) -> list[list[Formula]]:
-    """The constraints that say something of visible names, perhaps by way of others; then groups that share no names with them."""
+    """The constraints that say something of visible names, perhaps by way of others; then groups without names of theirs."""
     position = {constraint: k for k, constraint in enumerate(dict.fromkeys(constraints))}
     by_name: dict[str, list[Formula]] = {}
     for constraint in position:

@@ -1,4 +1,4 @@
-"""What LLVM is told of loops left to it whose accesses do not depend on each other, what it does with that; results stay right."""
+"""What LLVM is told of loops left to it whose accesses do not depend on each other, and what it does with that."""
 
 from __future__ import annotations
 

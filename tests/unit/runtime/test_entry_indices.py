@@ -103,7 +103,9 @@ def test_indices(size):
         for value, negative in ((size + 3, ""), (-1, ": negative ones do not count from the end")):
             bad = idx.copy()
             bad[place] = value
-            message = f"gather: idx must be Ref[Index[N], M], of indices below N = {size + 3}, but idx[{place}] is {value}{negative}"
+            message = (
+                f"gather: idx must be Ref[Index[N], M], of indices below N = {size + 3}, but idx[{place}] is {value}{negative}"
+            )
             refused(gather, lend.BoundsError, message, x, bad, y)
     check(gather, x, idx, y)
 
@@ -138,7 +140,9 @@ def test_distinct_indices(size):
     if size > 1:
         bad = p.copy()
         bad[size - 1] = bad[3]
-        message = f"scatter: p must be Ref[Unique[N, u16], M], of indices that differ, but p[3] and p[{size - 1}] are both {bad[3]}"
+        message = (
+            f"scatter: p must be Ref[Unique[N, u16], M], of indices that differ, but p[3] and p[{size - 1}] are both {bad[3]}"
+        )
         refused(scatter, lend.BorrowError, message, bad, x, y)
 
 

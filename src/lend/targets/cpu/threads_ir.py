@@ -12,8 +12,8 @@ an open job by adding 1 to `state`, which fails if the job has been closed. So a
 a child of `fork`, which has no workers, finishes every launch on its own.
 
 A launch that has fewer workers awake than it could use begins alone and measures: only when what is left would take longer than
-`lend_pool_worth` nanoseconds does it start or wake the others. Launches that follow each other closely count together: half of what
-they took alone is set against that price, so that a loop of small launches gets its workers, who then stay awake.
+`lend_pool_worth` nanoseconds does it start or wake the others. Launches that follow each other closely count together: half of
+what they took alone is set against that price, so that a loop of small launches gets its workers, who then stay awake.
 
 The chunks are dealt out in one contiguous run per thread, for the sake of the caches; who has finished his run takes chunks from
 the others'. A worker that found nothing to do for `SPIN_NS` sleeps on a futex on the generation.
@@ -185,8 +185,8 @@ stop:
   ret i1 false
 }
 
-; Work on the open job: the runs in turn, one's own first. Who takes the first chunk of a run owns it as well, and goes on until it
-; is empty; so others can leave its last chunk alone: an owner is about to take it, and its data are in his cache.
+; Work on the open job: the runs in turn, one's own first. Who takes the first chunk of a run owns it as well, and goes on until
+; it is empty; so others can leave its last chunk alone: an owner is about to take it, and its data are in his cache.
 define internal void @lend.work(ptr %pool, i64 %me) {
 entry:
   %region.at = getelementptr i8, ptr %pool, i64 $JOB
