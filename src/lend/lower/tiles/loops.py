@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 assert control and memory  # they have added what they write
 
 
+STAGE = 32
+"""Tiles of rows that all panels go over before the next ones."""
+
+
 class TileWriter:
     """Writes the tiled loops of one region."""
 
@@ -196,7 +200,8 @@ class TileWriter:
         by_row = self._decoded(position, tuple(self._dimensions))
         if panels == "false" or len(by_row) == 1:
             return by_row
-        by_panel = self._decoded(position, self._tiling.order)
+        order = self._tiling.order
+        by_panel = self._in_stages(position, *order) if len(order) == 2 else self._decoded(position, order)
         return [builder.emit(f"select i1 {panels}, i64 {p}, i64 {r}") for p, r in zip(by_panel, by_row, strict=True)]
 
     def _decoded(self, position: str, order: Sequence[int]) -> list[str]:
@@ -209,6 +214,21 @@ class TileWriter:
             position = builder.emit(f"udiv i64 {position}, {count}")
             starts[d] = multiply(builder, number, str(tiling.extents[d]))
         starts[order[0]] = multiply(builder, position, str(tiling.extents[order[0]]))
+        return starts
+
+    def _in_stages(self, position: str, v: int, d: int) -> list[str]:
+        """Panel by panel within a stage of rows: what a stage reads stays in the last cache while all panels go over it."""
+        builder, tiling, counts = self._builder, self._tiling, self._region.tile_counts
+        whole = multiply(builder, counts[v], str(STAGE))
+        stage = builder.emit(f"udiv i64 {position}, {whole}")
+        inside = subtract(builder, position, multiply(builder, stage, whole))
+        before = multiply(builder, stage, str(STAGE))
+        rows = self._smaller(subtract(builder, counts[d], before), str(STAGE))
+        panel = builder.emit(f"udiv i64 {inside}, {rows}")
+        row = add(builder, before, subtract(builder, inside, multiply(builder, panel, rows)))
+        starts = ["0"] * len(tiling.jam)
+        starts[v] = multiply(builder, panel, str(tiling.extents[v]))
+        starts[d] = multiply(builder, row, str(tiling.extents[d]))
         return starts
 
     def _rows(self, rows: list[int], starts: list[str], rest: list[str]) -> None:
