@@ -93,3 +93,23 @@ def test_what_the_loop_writes_itself_is_not_copied():
 def test_the_copy_is_made_and_freed():
     code = times_transposed.lower(np.ones((4, 4)), np.ones((4, 4)), np.ones((4, 4))).llvm
     assert "lend.turn.64" in code and code.count("@lend_allocate(") == 2 and code.count("@lend_free(") == 2  # declared, called
+
+
+@lend.kernel
+def product(a: Ref[f64, M, K], b: Ref[f64, K, N], c: Out[f64, M, N]):
+    for i, j in lend.grid(M, N):
+        s = 0.0
+        for k in range(K):
+            s += a[i, k] * b[k, j]
+        c[i, j] = s
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("m", [1, 255, 257, 773])
+def test_panels_go_over_rows_in_stages(m, count):
+    """The second operand exceeds a core's cache: tiles go panel by panel, within stages of 32 tiles of rows."""
+    rng = np.random.default_rng(4)
+    a, b, c = rng.normal(size=(m, 410)), rng.normal(size=(410, 407)), np.full((m, 407), np.nan)
+    with threads(count):
+        product(a, b, c)
+    assert np.allclose(c, a @ b, rtol=1e-12, atol=1e-11)
