@@ -49,10 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return publish(results, options) or int(wrong)
 
 
+def names(text: str) -> list[str]:
+    """What stands between commas."""
+    return [name for name in text.split(",") if name]
+
+
 def command_line() -> argparse.ArgumentParser:
     """The options."""
     parser = argparse.ArgumentParser(prog="lend bench", description=__doc__ and __doc__.partition("\n")[0])
-    names = lambda text: [name for name in text.split(",") if name]  # noqa: E731
     parser.add_argument("--kernels", type=names, default=[], metavar="A,B", help="kernels or families to run (default: all)")
     parser.add_argument("--contenders", type=names, default=list(EVERYONE), metavar="A,B", help=f"of {', '.join(EVERYONE)}")
     available = len(os.sched_getaffinity(0))

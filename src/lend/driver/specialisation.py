@@ -133,7 +133,10 @@ def _from_kept(
     if module is None:
         return None
     executable = _executable(code, definition, module, index_arrays)
-    start = lambda: definition.compilation(types, typevars)  # noqa: E731
+
+    def start() -> Compilation:
+        return definition.compilation(types, typevars)
+
     open_proofs = None
     if code.open_values is not None:
         open_proofs = RememberedProofs(code.open_values, lambda: _judged(start()), code.place)
