@@ -16,7 +16,7 @@ from choices import Choices, seeded
 
 from lend.ir.typed import Parallel
 from lend.language.reduction import LANES
-from lend.plan import regions, tiling
+from lend.plan import regions, tile_cost, tiling
 from lend.plan.tiling import Obstacle, Tiling, Untiled
 from lend.plan.variation import Variations
 
@@ -37,7 +37,7 @@ def forced_tilings(seed: object) -> Iterator[Counter[str]]:
         used[kind] += 1
         return found
 
-    with mock.patch.object(regions, "choose_tiling", choose), mock.patch.object(tiling, "LARGEST_TILE", MOST_TEXT):
+    with mock.patch.object(regions, "choose_tiling", choose), mock.patch.object(tile_cost, "LARGEST_TILE", MOST_TEXT):
         yield used
 
 
@@ -48,7 +48,7 @@ def random_tiling(
     refused = tiling.refusal(parallel, variations)
     if refused is not None:
         return refused
-    estimate = tiling.Estimate(parallel, variations, vector_bytes)
+    estimate = tile_cost.Estimate(parallel, variations, vector_bytes)
     dimensions = len(parallel.box)
     some = [_any(choices, dimensions, bool(parallel.reductions)) for _ in range(12)]
     for v in range(dimensions - 1 if parallel.reductions else 0, dimensions):  # of little text

@@ -1,8 +1,7 @@
 """The labelled cases of the checks: access patterns of kernels from public suites, at grid level, with their required verdicts.
 
 The sources stand beside each test. Cases about the shared memory or the barriers of a block (OK04, OK07, OK09, OK20, BAD03,
-BAD05, BAD12, and OK13, BAD10, BAD18 as far as shared arrays go) need the team level, which lend does not have yet; their
-twins without it stand here.
+BAD05, BAD12, and OK13, BAD10, BAD18 as far as shared arrays go) stand in `test_team_cases.py`; their twins without it stand here.
 """
 
 from __future__ import annotations

@@ -69,8 +69,14 @@ def ratio(x: Ref[f64, N], y: Out[f64, M], s: i64, t: i64):
         y[i] = x[(i - t) // s]
 
 
+@lend.kernel
+def shares(x: Ref[f64, N], y: Mut[f64, M], s: i64, t: i64, r: i64):
+    for i in lend.grid(M):
+        y[i] = x[r + t // (i + s)]
+
+
 @pytest.mark.parametrize(
-    "kernel", [summed, dilated, sliced, strided, strided_down, least, unsigned, ratio], ids=lambda k: k.__name__
+    "kernel", [summed, dilated, sliced, strided, strided_down, least, unsigned, ratio, shares], ids=lambda k: k.__name__
 )
 def test_a_subscript_that_loops_bound_is_a_condition_of_the_launch(kernel: Any) -> None:
     bounds = {p.verdict for p in kernel.proofs() if p.obligation == "bounds" and p.subject.startswith(("x", "part"))}
@@ -140,6 +146,27 @@ def test_unsigned_numbers_that_wrap(s: int, m: int) -> None:
 def test_a_quotient_by_a_scalar(s: int, t: int) -> None:
     x, y = np.arange(4.0), np.zeros(3)
     assert outcome(ratio, x, y, s, t) == outcome(ratio.py, x, y, s, t)
+
+
+@pytest.mark.parametrize("t", [-40, -6, -5, -1, 0, 1, 4, 5, 40])
+@pytest.mark.parametrize("s", [-1, 0, 1, 2, 7])
+@pytest.mark.parametrize("r", [-5, 5])
+@pytest.mark.parametrize("n", [1, 6, 9, 10, 40])
+def test_a_quotient_whose_divisor_varies(t: int, s: int, r: int, n: int) -> None:
+    x, y = np.arange(float(n)), np.zeros(4)
+    assert outcome(shares, x, y, s, t, r) == outcome(shares.py, x, y, s, t, r)
+
+
+@pytest.mark.parametrize(("t", "r", "n"), [(40, 5, 46), (-5, 5, 5), (20, -5, 16), (-4, 4, 4), (-20, 20, 16)])
+def test_all_quotients_lie_just_inside(t: int, r: int, n: int) -> None:
+    arrays = np.arange(float(n)), np.zeros(4)
+    assert outcome(shares, *arrays, 1, t, r) == [float(r + t // (i + 1)) for i in range(4)]
+
+
+@pytest.mark.parametrize(("t", "r", "n"), [(40, 5, 45), (-5, 4, 5), (20, -6, 16), (-4, 3, 4), (-20, 20, 15)])
+def test_one_quotient_lies_outside_for_the_least_or_the_greatest_divisor(t: int, r: int, n: int) -> None:
+    with pytest.raises(lend.BoundsError):
+        shares(np.arange(float(n)), np.zeros(4), 1, t, r)
 
 
 @pytest.mark.parametrize("n", [-2, 0, 1, 3, 4, 5])

@@ -1,8 +1,7 @@
 """Programs that naive rules accept: each is refused, or right.
 
 Does: the programs at the end of the rules of soundness that concern host and grid level, by their numbers.
-Does not: team level, devices, atomics (U.., C01, C02, C08, C09, H04, H06-H08, H20: those parts of lend do not exist yet, or are
-promises of the documents), `lend.unchecked` (tests/run).
+Does not: team level and atomics (`test_team_rules.py`), devices (C02, C08, C09, H04, H06-H08, H20), `lend.unchecked` (tests/run).
 """
 
 from __future__ import annotations

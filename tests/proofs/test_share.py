@@ -14,7 +14,7 @@ import pytest
 from lend.checks.check_bounds import BoundsFinding
 from lend.driver.kernel import Kernel
 from lend.driver.pipeline import run
-from lend.model.build import Model
+from lend.model.records import Model
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [*sorted((ROOT / "tests" / "run").glob("test_*.py")), *sorted((ROOT / "examples").glob("*.py"))]

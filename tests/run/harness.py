@@ -9,6 +9,7 @@ An array that the reference leaves alone must come back with the same bits, so a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +31,10 @@ MIXES = {
     "mixed-other": ("reversed", "gapped", "unaligned", "F", "C", "strided"),
 }
 CONTIGUOUS = ("C",)
+
+IN_PLACE = os.environ.get("LEND_DEVICE", "cpu") == "cpu"
+"""Whether kernels work on the arrays of the host: then what they have written before a fault is there. From a device it does not
+come back. `LEND_DEVICE=opencl:0 pytest tests/run` runs the tests there."""
 
 RELATIVE = {"f2": 4e-3, "V2": 4e-2, "f4": 4e-6, "f8": 1e-12, "c8": 1e-5, "c16": 1e-12}
 """Default tolerances by kind and size of the element (`V2` is bfloat16), for results that need not be exact."""

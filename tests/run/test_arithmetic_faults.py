@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from harness import line_of, threads
+from harness import IN_PLACE, line_of, threads
 
 import lend
 from lend import Mut, Ref, i8, i32, i64, u64
@@ -85,7 +85,7 @@ def test_division_by_zero(number):
     b[[1234, 4000]] = 0
     for _ in range(5):
         fault(lambda: divide(a, b, q), "quotient", number, (1234,))
-    np.testing.assert_array_equal(np.delete(q, [1234, 4000]), np.delete(a, [1234, 4000]))
+    np.testing.assert_array_equal(np.delete(q, [1234, 4000]), np.delete(a, [1234, 4000]) if IN_PLACE else 0)
     b[:] = 1
     with threads(number):
         divide(a, b, q)

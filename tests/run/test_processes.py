@@ -8,6 +8,7 @@ import textwrap
 import numpy as np
 import pickled
 import pytest
+from harness import IN_PLACE
 from scripts import run_python, run_script
 
 import lend
@@ -50,6 +51,7 @@ def script(body):
 # ---------------------------------------------------------------------------------------------------------- fork
 
 
+@pytest.mark.skipif(not IN_PLACE, reason="a child of fork has no device")
 def test_fork_after_a_launch(tmp_path):
     body = """
     works()
@@ -65,6 +67,7 @@ def test_fork_after_a_launch(tmp_path):
     assert run_script(tmp_path, script(body)).strip().endswith("ok")
 
 
+@pytest.mark.skipif(not IN_PLACE, reason="a child of fork has no device")
 def test_fork_before_the_first_launch_and_a_compilation_in_the_child(tmp_path):
     body = """
     child = os.fork()
@@ -93,6 +96,7 @@ def test_fork_before_the_first_launch_and_a_compilation_in_the_child(tmp_path):
     assert run_script(tmp_path, script(body)).strip().endswith("ok")
 
 
+@pytest.mark.skipif(not IN_PLACE, reason="a child of fork has no device")
 def test_fork_while_another_thread_launches(tmp_path):
     body = """
     works()
@@ -243,7 +247,7 @@ def test_a_local_kernel_is_refused_by_pickle_with_its_name(tmp_path):
         pickle.dumps(make())
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
+@pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"] if IN_PLACE else ["spawn", "forkserver"])
 def test_kernels_in_a_process_pool(method, tmp_path):
     body = f"""
     import multiprocessing

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from guard import guarded
 from harness import threads
 
 import lend
+from guard import guarded
 from lend import Mut, Out, Ref, f64
 from lend.dims import M, N
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from guard import guarded
 from harness import check
 
 import lend
+from guard import guarded
 from lend import Index, Mut, Offsets, Out, Ref, f32, f64, i32, i64
 from lend.dims import K, M, N
 from lend.plan.tiling import Tiling, Untiled, refusal

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lend
-from lend import Index, Mut, Offsets, Out, Ref, T, Unique, complex64, comptime, f32, f64, i32, i64, u8
+from lend import Atomic, Index, Mut, Offsets, Out, Ref, T, Unique, complex64, comptime, f32, f64, i32, i64, u8
 from lend.dims import H, M, N, W
 
 
@@ -162,6 +162,33 @@ def element(index: Index[N, i32], offset: Offsets[M], other: Unique[N]) -> int:
     return index + 2 * offset - other
 
 
+@lend.kernel
+def block_sums(x: Ref[f32, N], counts: Atomic[i32, M], out: Out[f32, N], width: comptime[int] = 64):
+    for b in lend.blocks(lend.cdiv(N, width)):
+        tile = lend.shared(f32, width)
+        seen = lend.shared(Atomic[i32], 4, 2)
+        for t in lend.threads(width):
+            i = b * width + t
+            tile[t] = x[i] if i < N else 0.0
+            lend.sync()
+            group = lend.subgroup(32)
+            total = group.scan_add(tile[width - 1 - t])
+            assert_type(total, Any)
+            assert_type(group.ballot(total > 0.0), int)
+            assert_type(group.shuffle_xor(1.5, 1), float)
+            seen[t % 4, 0] += 1
+            seen.compare_exchange((group.lane % 4, 1), 0, 1, order="acq_rel")
+            if M > 0:
+                counts[0] += 1
+                counts.max(0, seen.load((0, 0)), order="relaxed")
+            if i < N:
+                out[i] = total
+    for c, d in lend.blocks(1, (0, 1)):
+        for t, u, v in lend.threads(2, 2, 2):
+            if c + d + t + u + v == 0 and M > 0:
+                counts[0] -= 1
+
+
 def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint8]) -> None:
     """What a program does with kernels."""
     assert_type(saxpy(2.0, x, x.copy()), None)
@@ -180,8 +207,11 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     sum_all((y, y), y.copy())
     apply(x, lambda value: value * 2.0)
     rotate(np.zeros(3, np.complex64), np.zeros((3, 2), np.float32))
+    block_sums(x, np.zeros(1, np.int32), np.empty_like(x), width=32)
     z: Any = doubled(y)
     assert z.shape == (2 * y.size,)
+    made: Any = lend.zeros((2, 3), lend.f32, "cpu")
+    assert made.shape == (2, 3) and lend.empty(4).shape == (4,)
     saxpy.py(2.0, x, x.copy())
     assert_type(norm.py(y), float)
     assert_type(ones(x), None)
@@ -197,6 +227,10 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
         assert_type(loop.advice, tuple[str, ...])
         assert_type([access.array for access in loop.accesses if access.pattern == "gathered"], list[str])
         assert_type(None if loop.obstacle is None else loop.obstacle.reason, str | None)
+    report = lend.sanitize(norm, seed=1)(y)
+    assert_type(report.ok, bool)
+    assert_type(report.result, float | None)
+    assert_type([place.line for finding in report.findings for place in finding.places], list[int])
     assert_type(saxpy.explain().host[0].waves if saxpy.explain().host else False, bool)
 
 

@@ -30,7 +30,7 @@ CASES = (
         traffic=lambda n, bins: 4 * n,
         flops=lambda n, bins: n,
         test_extents=((1, 1), (7, 3), (8, 9), (33, 8), (64, 17), (129, 5), (257, 33)),
-        chunked_extents=((65_535, 10), (65_536, 64), (65_537, 65), (200_003, 1000)),
+        chunked_extents=((262_143, 10), (262_144, 64), (262_145, 65), (800_003, 1000)),
     ),
     Case(
         name="csr",

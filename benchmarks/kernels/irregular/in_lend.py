@@ -6,7 +6,7 @@ import lend
 from lend import Index, Offsets, Out, Ref, f64, i32, i64
 from lend.dims import M, N
 
-PART = 65_536
+PART = 262_144
 
 
 class Values(lend.Dim): ...

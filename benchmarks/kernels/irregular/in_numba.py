@@ -5,7 +5,7 @@ import numpy as np
 from numba import prange
 
 jit = numba.njit(parallel=True, error_model="numpy")
-PART = 65_536
+PART = 262_144
 
 
 @jit

@@ -11,8 +11,8 @@ from lend.checks.places import Loop, Places, subscripts, target
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import Borrow
-from lend.model.build import Access, Dimension
 from lend.model.linear import Linear
+from lend.model.records import Access, Dimension
 
 # ------------------------------------------------------------------------------------------------------------------ bounds
 
@@ -143,6 +143,19 @@ def _scatter_fix(places: Places, access: Access) -> str | None:
     return None
 
 
+def atomic_fix(places: Places, access: Access) -> str | None:
+    """How several threads update one element: `h[i] += 1` of an atomic array; None for what is no such update."""
+    root, operator = access.root, _update(access)
+    kinds = {"i32", "i64", "u32", "u64", "f32", "f64"}
+    if operator not in ("+=", "-=", "&=", "|=", "^=") or str(root.array.element) not in kinds:
+        return None
+    name = places.array(root)
+    if root in places.model.shared:
+        return f"make it atomic, `{name} = lend.shared(Atomic[{root.array.element}], ...)`, so that `{operator}` is one operation"
+    annotation = f"{name}: Atomic[{root.array.element}, {', '.join(_sizes(places, root))}]"
+    return f"borrow it as `{annotation}`, so that `{operator}` is one operation"
+
+
 def _update(access: Access) -> str | None:
     """The operator of `y[i] += e`; None for `y[i] = e`."""
     span, element = access.operation.span, target(access.operation.span)
@@ -173,6 +186,8 @@ def read_fix(places: Places, root: Value) -> str:
         return f"write it first, or borrow it as `{as_mut(places, root)}`"
     if root in places.model.private:
         return "write all of it first, in a loop before this one"
+    if root in places.model.shared:
+        return "let the threads write all of it first, with `lend.sync()` between, or read only what they have written"
     return "write all of it first, or begin with `lend.zeros` instead of `lend.empty`"
 
 

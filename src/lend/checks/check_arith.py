@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from lend.checks.decide import Decision, decide
 from lend.diagnostics.records import dataclass
-from lend.model.build import Division, Model
 from lend.model.linear import both, is_known
+from lend.model.records import Division, Model
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,15 @@ empty.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
-from lend.checks.decide import Decision, decide
+from lend.checks.decide import Decision, decide, rests_on_sizes
 from lend.checks.reach import Reach, Reacher
 from lend.diagnostics.records import dataclass
-from lend.model.build import Access, Dimension, Model
+from lend.ir import typed
 from lend.model.linear import Formula, Linear, at_least, both, either, is_known
+from lend.model.records import Access, Dimension, Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +32,51 @@ def check_bounds(model: Model) -> list[BoundsFinding]:
     """A finding for each access, in the order of the model."""
     findings: dict[Access, BoundsFinding] = {}
     reachers: dict[int, Reacher] = {}
+    anywhere = _Anywhere(model)
     for access in model.accesses:
         views = [findings[view] for view in access.through if view in findings]
-        finding = findings[access] = _access(model, access, views)
-        if finding.decision.kind == "may" and finding.reach is None and access.region is not None and all(map(settled, views)):
+        finding = findings[access] = _access(model, access, views, anywhere)
+        undecided = finding.decision.kind == "may" and finding.reach is None
+        if undecided and _in_iterations(model, access) and all(map(settled, views)):
+            assert access.region is not None
             reach = reachers.setdefault(access.region, _reacher(model, access.region)).reach(access)
             if reach is not None:
                 findings[access] = replace(finding, decision=replace(finding.decision, assumptions=()), reach=reach)
     return list(findings.values())
+
+
+MANY = 4
+"""From so many accesses with one subscript on, it is first asked whether that is always inside, whatever guards them."""
+
+
+class _Anywhere:
+    """Subscripts that many accesses of a region have, and whether they are inside in all of its iterations, or threads."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.counts = Counter(self._key(a, dimension) for a in model.accesses for dimension in a.bounds)
+        self.decisions: dict[tuple[object, ...], Decision] = {}
+
+    def _key(self, access: Access, dimension: Dimension) -> tuple[object, ...]:
+        return access.region, access.scope.team, access.scope.threads, dimension.index, dimension.size
+
+    def inside(self, access: Access, dimension: Dimension) -> Decision | None:
+        """The proof that stands for all of them, if there is one; it rests on nothing that theirs would not rest on."""
+        key = self._key(access, dimension)
+        if access.region is None or self.counts[key] < MANY:
+            return None
+        if key not in self.decisions:
+            team = access.scope.team
+            scope = self.model.regions[access.region].scope if team is None else self.model.teams[team].scope
+            bad = both(scope.facts, outside(dimension))
+            self.decisions[key] = decide(self.model, [bad], access.scope.threads, False)
+        decision = self.decisions[key]
+        return decision if rests_on_sizes(self.model, decision) else None
+
+
+def _in_iterations(model: Model, access: Access) -> bool:
+    """Whether an access stands in a parallel loop over iterations, whose indices alone bound what is in it."""
+    return access.region is not None and isinstance(model.regions[access.region].operation, typed.Parallel)
 
 
 def settled(finding: BoundsFinding) -> bool:
@@ -48,27 +87,31 @@ def settled(finding: BoundsFinding) -> bool:
 def _reacher(model: Model, region: int) -> Reacher:
     numbers = ((value, expression.value) for value, expression in model.evaluator.numbers.items())
     constants = {value: number for value, number in numbers if number is not None}
-    return Reacher(model.regions[region].operation, constants, model.sizes)
+    operation = model.regions[region].operation
+    assert isinstance(operation, typed.Parallel)
+    return Reacher(operation, constants, model.sizes)
 
 
-def _access(model: Model, access: Access, views: list[BoundsFinding]) -> BoundsFinding:
+def _access(model: Model, access: Access, views: list[BoundsFinding], anywhere: _Anywhere) -> BoundsFinding:
     if all(view.decision.kind == "never" for view in views):
-        return _inside(model, access, {name for view in views for name in view.decision.assumptions})
+        return _inside(model, access, {name for view in views for name in view.decision.assumptions}, anywhere)
     reason = "the sub-view that it goes through may not lie inside its array"
     if all(map(settled, views)):
-        own = _inside(model, access, set())
+        own = _inside(model, access, set(), anywhere)
         if own.decision.kind == "never":  # the views' own conditions are those of the loop
             return BoundsFinding(access, replace(own.decision, kind="may", reason=reason), reach=Reach(()))
     return BoundsFinding(access, Decision("may", reason))
 
 
-def _inside(model: Model, access: Access, assumptions: set[str]) -> BoundsFinding:
+def _inside(model: Model, access: Access, assumptions: set[str], anywhere: _Anywhere) -> BoundsFinding:
     """The decision about an access whose views lie inside their arrays."""
     worst: BoundsFinding | None = None
     exact = access.scope.exact and is_known(access.scope.facts)
     for dimension in access.bounds:
-        bad = both(access.scope.facts, outside(dimension))
-        decision = decide(model, [bad], access.scope.threads, exact)
+        decision = anywhere.inside(access, dimension)
+        if decision is None:
+            bad = both(access.scope.facts, outside(dimension))
+            decision = decide(model, [bad], access.scope.threads, exact)
         assumptions.update(decision.assumptions)
         if worst is None or _RANK[decision.kind] > _RANK[worst.decision.kind]:
             worst = BoundsFinding(access, decision, dimension)
@@ -79,6 +122,7 @@ def _inside(model: Model, access: Access, assumptions: set[str]) -> BoundsFindin
                 good=first.good.intersect(decision.good),
                 bad=first.bad.union(decision.bad),
                 context=first.context.intersect(decision.context),
+                known=first.known.intersect(decision.known),
             )
             worst = BoundsFinding(access, joined, worst.dimension)
     if worst is None:

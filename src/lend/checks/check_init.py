@@ -8,13 +8,14 @@ Invariants:
 - Writes are counted downward: only those that happen for sure, at exactly known elements, whose bounds are proved or a launch
   condition.
 - A write covers a read if it comes before it: in an earlier step of the host level (any iteration of that region), or earlier in
-  the same iteration of the same region.
+  the same iteration of the same region; of a block's threads, any thread's if a barrier lies between, else the same thread's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from lend.checks.check_bounds import BoundsFinding, outside
@@ -24,8 +25,9 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import Borrow
-from lend.model.build import THREADS, Access, Model
 from lend.model.linear import All, Formula, Linear, at_least, both, equal, is_known, names_of, negate, rename
+from lend.model.phases import START, Before, Phases, Piece, before, phases_of
+from lend.model.records import TEAM, THREADS, Access, Model, Order, Team
 from lend.model.sets import OverBudget, sample_of
 
 OTHER = "_w"
@@ -46,15 +48,15 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
     """A finding for each read of an array that begins without content, and for each `Out` argument."""
     tracked = _uninitialised(model)
     kinds = {finding.access: finding.decision.kind for finding in bounds}
-    writes = list(_sure_writes(model, kinds))
-    content = Content(model, tracked, writes, lambda read, before: _read(model, read, before))
+    writes = list(sure_writes(model, kinds))
+    content = Content(model, tracked, writes, lambda read, before: covered(model, read, before))
     findings: list[InitFinding] = []
     for access in model.accesses:
         if access.writes or not isinstance(access.operation, typed.Load) or not content.empty(access.root):
             continue
         decision = Decision("may", "it is reached under another name or in another shape than it is written in")
         if content.known(access.root):
-            decision = _read(model, access, [w for w in writes if _same(w, access)])
+            decision = covered(model, access, [w for w in writes if _same(w, access)])
         if access.root not in tracked and decision.kind != "never":
             whole = content.whole(access.root, access.scope)
             decision = whole if whole.kind == "never" else decision
@@ -64,7 +66,7 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
         if root in tracked:
             for path in sorted({w.within for w in model.accesses if w.root is root}) or [()]:
                 covering = [w for w in writes if w.root is root and w.within == path]
-                findings.append(InitFinding(root, None, _coverage(model, root, covering)))
+                findings.append(InitFinding(root, None, coverage(model, root, covering, elements(model, root))))
     arguments = {parameter.value for parameter in model.kernel.parameters}
     for root in dict.fromkeys(model.returned):
         if root not in arguments and content.empty(root):
@@ -81,7 +83,9 @@ def _same(write: Access, read: Access) -> bool:
     return write.root is read.root and write.within == read.within
 
 
-def _sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
+def sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
+    """The writes that happen for sure, at exactly known elements. `kinds`: what was decided about each access's bounds."""
+
     def inside(access: Access) -> bool:
         return kinds.get(access) in ("never", "when")
 
@@ -93,9 +97,12 @@ def _sure_writes(model: Model, kinds: dict[Access, str]) -> Iterator[Access]:
             yield joint
 
 
-def _determined(model: Model, names: set[str]) -> bool:
-    """Whether no value behind these names is known at run time only: "there is such a value" says nothing of the value itself."""
-    return not set(model.space.closure(names)) & model.space.names.opaque
+def _determined(model: Model, names: set[str], given: Iterable[str] = ()) -> bool:
+    """Whether no value behind these names, but the `given` ones, is known at run time only.
+
+    "There is such a value" says nothing of the value itself.
+    """
+    return not (set(model.space.closure(names)) & model.space.names.opaque).difference(given)
 
 
 def _parts(formula: Formula) -> tuple[Formula, ...]:
@@ -108,12 +115,12 @@ def _mentioned(access: Access) -> set[str]:
     return names | {n for e in access.element or () for n in e.names()}
 
 
-def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
+def covered(model: Model, read: Access, writes: list[Access]) -> Decision:
     """Whether every instance of a read is covered."""
     if read.element is None:
         return Decision("may", "it is read through a view of another shape")
     space = model.space
-    inner = tuple(dict.fromkeys((*read.scope.threads, *(c for c in read.scope.counters))))
+    inner = tuple(dict.fromkeys((*read.scope.threads, *read.scope.counters, *_held(model, read))))
     names = [*inner, *space.element_names(len(read.element))]
     element = [Linear.of(n) for n in names[len(inner) :]]
     here: Formula = read.scope.facts
@@ -122,9 +129,9 @@ def _read(model: Model, read: Access, writes: list[Access]) -> Decision:
     for place, subscript in zip(element, read.element, strict=True):
         here = both(here, equal(place, subscript))
     try:
-        ways = [way for write in writes for way in _before(model, write, read, element)]
-        covers = [(space.set(names, way.formulas, "must", (OTHER,)), way.assumptions) for way in _least_assuming(ways)]
-        left = _Left(model, names, here, covers, _constants(model, writes))
+        ways = (way for write in writes for way in _before(model, write, read, element))
+        covers = _Covers(ways, lambda way: space.set(names, way.formulas, "must", (OTHER,)))
+        left = _Left(model, names, here, covers, lambda: [*_constants(model, writes), *_constants_of(model, covers.ways)])
         if left.nothing:
             return _settled(model, left.assumptions)
         exact = read.scope.exact and is_known(read.scope.facts) and not set(space.closure(_mentioned(read))) & space.names.opaque
@@ -146,9 +153,39 @@ class _Way:
     moving: frozenset[str] = frozenset()  # counters of host-level loops all of whose iterations it covers
 
 
-def _least_assuming(ways: Iterable[_Way]) -> list[_Way]:
+class _Covers:
+    """The sets that ways cover. What rests on nothing comes first, and each is found and made when it is asked for: the first
+    often do. `ways`: those that were asked for.
+    """
+
+    def __init__(self, ways: Iterable[_Way], make: Callable[[_Way], Any]) -> None:
+        self.ways: list[_Way] = []
+        self._made: list[Any] = []
+        self._coming = _least_assuming(ways)
+        self._make = make
+
+    def __iter__(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
+        """Each set, and what it rests on."""
+        for position in count():
+            if position == len(self._made):
+                way = next(self._coming, None)
+                if way is None:
+                    return
+                made = self._make(way)
+                self.ways.append(way)
+                self._made.append(made)
+            yield self._made[position], self.ways[position].assumptions
+
+
+def _least_assuming(ways: Iterable[_Way]) -> Iterator[_Way]:
     """What rests on nothing first: then the rest may not be needed."""
-    return sorted(ways, key=lambda way: bool(way.assumptions))
+    assuming: list[_Way] = []
+    for way in ways:
+        if way.assumptions:
+            assuming.append(way)
+        else:
+            yield way
+    yield from assuming
 
 
 class _Left:
@@ -159,16 +196,17 @@ class _Left:
         model: Model,
         names: Sequence[str],
         here: Formula,
-        covers: Sequence[tuple[Any, tuple[str, ...]]],
-        constants: list[Formula],
+        covers: _Covers,
+        constants: Callable[[], list[Formula]],  # what else is true, and seldom needed; asked for when all covers are made
     ) -> None:
         self.model = model
         self.names = names
         self.covers = covers
         self.missing, used = self.rest(here)
-        if constants and not self.empty(self.missing):
-            here = All((*_conjuncts(here), *constants))
-            self.missing, used = self.rest(here)
+        if not self.empty(self.missing):
+            more = constants()
+            here = All((*_conjuncts(here), *more))
+            self.missing, used = self.rest(here) if more else (self.missing, used)
         self.nothing = self.empty(self.missing)
         self.assumptions = tuple(sorted(used.union(self.needed(here)))) if self.nothing else ()
 
@@ -180,11 +218,13 @@ class _Left:
         """What no cover reaches, and the assumptions of the covers that were needed."""
         missing = self.model.space.set(self.names, [here], "may")
         used: set[str] = set()
+        if self.empty(missing):
+            return missing, used
         for cover, assumptions in self.covers:
-            if self.empty(missing):
-                break
             used.update(assumptions)
             missing = self.model.space.guarded(lambda m=missing, c=cover: m.subtract(c))
+            if self.empty(missing):
+                break
         return missing, used
 
     def needed(self, here: Formula) -> tuple[str, ...]:
@@ -214,63 +254,138 @@ def _settled(model: Model, assumptions: tuple[str, ...]) -> Decision:
     return Decision("may", "it rests on a number that the kernel computes, which may be very large", assumptions=assumptions)
 
 
+def _held(model: Model, access: Access) -> list[str]:
+    """What is known at run time only, and the same for all threads of the block: one value for the read and what comes before."""
+    if access.scope.team is None:
+        return []
+    team = model.teams[access.scope.team]
+    names = _mentioned(access)
+    for within in (False, True) if team.parts else (False,):
+        phases = phases_of(model, team, within)
+        names.update(n for piece in phases.of(access.scope)[0] for n in names_of(piece.formula) if n not in phases.slots)
+    return [n for n in model.space.closure(names) if n in team.held and n in model.space.names.opaque]
+
+
 def _before(model: Model, write: Access, read: Access, element: list[Linear]) -> Iterator[_Way]:
     """The ways in which a write comes before a read, each as constraints on both: the write's own names end in OTHER."""
     assert write.element is not None
-    common: list[str] = []
+    at = _Meeting(write, read, element)
     own = len(model.made_at.get(write.root, ()))  # the loops around the array's making give a new one in each iteration
     for depth, (step_w, step_r) in enumerate(zip(write.scope.order, read.scope.order, strict=False)):
-        shared = write.scope.order[:depth]
+        at.shared = write.scope.order[:depth]
         if step_w == step_r:
-            if isinstance(step_w, str):
-                if step_w != THREADS and depth >= own:
-                    yield from _cover(model, write, read, element, common, shared, earlier=step_w)
-                common.append(step_w)
+            if step_w == THREADS:
+                assert write.region is not None
+                at.fixed += model.regions[write.region].scope.threads
+            elif step_w == TEAM:
+                yield from _by_other_threads(model, at)
+                at.fixed = write.scope.threads
+            elif isinstance(step_w, str):
+                if depth >= own:
+                    yield from _cover(model, at, lambda renaming, n=step_w: [_earlier(renaming[n], Linear.of(n))])
+                at.common += (step_w,)
             continue
         if isinstance(step_w, int) and isinstance(step_r, int) and step_w < step_r:
-            yield from _cover(model, write, read, element, common, shared, earlier=None)
+            yield from _cover(model, at, lambda _: [])
         return
+
+
+def _earlier(counter: str, than: Linear) -> Formula:
+    return at_least(than, Linear.of(counter).plus(1))
+
+
+@dataclass
+class _Meeting:
+    """A write and a read of one array, and how much of their places they share: `common` counters, `fixed` indices, an order.
+
+    What both share of the order is about the same branches and loops: the read's facts about these need not be shown again.
+    """
+
+    write: Access
+    read: Access
+    element: list[Linear]
+    common: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    shared: Order = ()
+
+
+def _by_other_threads(model: Model, at: _Meeting) -> Iterator[_Way]:
+    """The ways in which any thread of a block has written before the last barrier that the reading thread has met.
+
+    Of its sub-group, before the last barrier of that, too.
+    """
+    assert at.read.scope.team is not None
+    team = model.teams[at.read.scope.team]
+    yield from _before_barriers(model, at, team, phases_of(model, team))
+    if team.part is not None:
+        yield from _before_barriers(model, at, team, phases_of(model, team, within=True))
+
+
+def _before_barriers(model: Model, at: _Meeting, team: Team, phases: Phases) -> Iterator[_Way]:
+    start = len(team.scope.order)
+    place, (pieces,) = at.write.scope.order[start:], phases.of(at.read.scope)
+    ties: set[str] = set()  # the write is in the same iteration of these loops: what happens in them is known only there
+    for unsure in at.write.scope.unsure:
+        if at.read.scope.order[: len(unsure)] != unsure:
+            return
+        ties.update(phases.counters(unsure))
+    for piece in pieces:
+        if piece.number == START:
+            continue
+        order = phases.barriers[piece.number].scope.order
+        slots = dict(zip(phases.counters(order), map(Linear.of, phases.slots[1:]), strict=False))
+        for way in before(place, order[start:]):
+
+            def relate(
+                renaming: dict[str, str], piece: Piece = piece, way: Before = way, slots: dict[str, Linear] = slots
+            ) -> list[Formula]:
+                found = [piece.formula]
+                found += [equal(Linear.of(renaming[n]), Linear.of(n)) for n in sorted(ties)]
+                found += [equal(Linear.of(renaming[n]), slots[n]) for n in way.common]
+                found += [equal(phases.part, phases.part.rename(renaming))] if phases.part is not None else []
+                return found + ([_earlier(renaming[way.earlier], slots[way.earlier])] if way.earlier is not None else [])
+
+            part = phases.part.names() if phases.part is not None else ()
+            phase = [n for n in names_of(piece.formula) if n not in phases.slots]
+            yield from _cover(model, at, relate, within=True, names_too=(*part, *phase))
 
 
 def _cover(
     model: Model,
-    write: Access,
-    read: Access,
-    element: list[Linear],
-    common: list[str],
-    shared: tuple[int | str, ...],
-    earlier: str | None,
+    at: _Meeting,
+    relate: Callable[[dict[str, str]], list[Formula]],
+    within: bool = False,
+    names_too: tuple[str, ...] = (),
 ) -> Iterator[_Way]:
-    """The write in the same iteration of the `common` loops, in an earlier one of the loop `earlier`.
-
-    `shared` is how far both are in the same branches and loops: facts of the read about what both share need not be shown again.
+    """The write at another instance than the read, related to it by formulas over the renaming of its names, `names_too` among
+    them. `within`: the branches and loops that it is not sure to be in are seen to.
     """
+    write, read = at.write, at.read
     assert write.element is not None
-    if not all(shared[: len(place)] == place for place in write.scope.unsure):
+    if not within and not all(at.shared[: len(place)] == place for place in write.scope.unsure):
         return
     names = model.space.names
-    same_thread = THREADS in common
-    moving = [c for c in write.scope.counters if c not in common]
-    if not same_thread:
-        moving += write.scope.threads
-    closure = model.space.closure(_mentioned(write))
+    moving = [c for c in write.scope.counters if c not in at.common]
+    moving += [t for t in write.scope.threads if t not in at.fixed]
+    closure = model.space.closure({*_mentioned(write), *names_too})
+    apart = not at.fixed  # in another region, or at host level
     renaming = {
         n: n + OTHER
         for n in closure
-        if n in moving or (set(names.made_in[n]) & set(moving)) or (n not in names.launch and n not in common and not same_thread)
+        if n in moving or (set(names.made_in[n]) & set(moving)) or (apart and n not in names.launch and n not in at.common)
     }
-    if same_thread:
-        renaming = {n: r for n, r in renaming.items() if n not in write.scope.threads}
+    if within and write.scope.team is not None:  # of the same run of threads as the read
+        renaming = {n: r for n, r in renaming.items() if n not in model.teams[write.scope.team].held}
     held = set(_parts(read.scope.facts))
     facts = [f for f in _parts(write.scope.facts) if f not in held or set(model.space.closure(names_of(f))) & renaming.keys()]
-    used = {n for f in facts for n in names_of(f)} | {n for e in write.element for n in e.names()}
-    if not _determined(model, used) or any(n in names.free for n in model.space.closure(used) if n in renaming):
+    used = {n for f in facts for n in names_of(f)} | {n for e in write.element for n in e.names()} | {*names_too}
+    shared = () if apart else [n for n in _held(model, read) if n not in renaming]
+    if not _determined(model, used, shared) or any(n in names.free for n in model.space.closure(used) if n in renaming):
         return
     cover: list[Formula] = [rename(fact, renaming) for fact in facts]
-    cover += [equal(place, e.rename(renaming)) for place, e in zip(element, write.element, strict=True)]
+    cover += [equal(place, e.rename(renaming)) for place, e in zip(at.element, write.element, strict=True)]
     cover += [rename(names.definitions[n], renaming) for n in renaming if n not in names.free]
-    if earlier is not None:
-        cover.append(at_least(Linear.of(earlier), Linear.of(renaming[earlier]).plus(1)))
+    cover += relate(renaming)
     yield _Way(cover, model.evaluator.rests_on(model.space.closure(used), cover))
 
 
@@ -298,20 +413,30 @@ def _constants(model: Model, writes: Sequence[Access]) -> list[Formula]:
     ]
 
 
-def _coverage(model: Model, root: Value, writes: list[Access]) -> Decision:
-    """Whether all elements of an `Out` argument are written."""
+def _constants_of(model: Model, ways: Iterable[_Way]) -> list[Formula]:
+    """The same of launch constants that decide which barriers lie between."""
+    names = model.space.names
+    mentioned = dict.fromkeys(n for way in ways for formula in way.formulas for n in names_of(formula) if n in names.launch)
+    return [names.definitions[n] for n in mentioned if not names.made_in[n]]
+
+
+def elements(model: Model, root: Value) -> Formula:
+    """That the names of an element's subscripts stand for one of an array's, when a kernel ends."""
+    inside: Formula = model.ending
+    for name, size in zip(model.space.element_names(len(model.shapes[root])), model.shapes[root], strict=True):
+        inside = both(inside, both(at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))))
+    return inside
+
+
+def coverage(model: Model, root: Value, writes: list[Access], inside: Formula) -> Decision:
+    """Whether all elements of an argument that `inside` describes are written."""
     shape = model.shapes[root]
     space = model.space
     names = space.element_names(len(shape))
-    inside: Formula = model.ending
-    for name, size in zip(names, shape, strict=True):
-        inside = both(inside, both(at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))))
     try:
-        ways = [way for write in writes for way in _sure(model, _by_position(model, write, shape), names)]
-        covers = [
-            (space.set(names, way.formulas, "must", (), existential=way.moving), way.assumptions) for way in _least_assuming(ways)
-        ]
-        left = _Left(model, names, inside, covers, _constants(model, writes))
+        ways = (way for write in writes for way in _sure(model, _by_position(model, write, shape), names))
+        covers = _Covers(ways, lambda way: space.set(names, way.formulas, "must", (), existential=way.moving))
+        left = _Left(model, names, inside, covers, lambda: _constants(model, writes))
         if left.nothing:
             return _settled(model, left.assumptions)
         return Decision("may", "some element may stay unwritten", sample=space.guarded(lambda: sample_of(left.missing)))

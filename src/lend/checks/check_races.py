@@ -1,6 +1,6 @@
 """Races: two different iterations of a parallel loop never touch one element, one of them writing.
 
-Does: decide every pair of accesses of a region.  Does not: word messages (`explain.py`).
+Does: decide every pair of accesses of a region.  Does not: know blocks and barriers (`team_races.py`), or word messages.
 Invariants: values of two iterations are different symbols, even if they have one name; writing the same value counts.
 """
 
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Literal
 
-from lend.checks.decide import Decision, decide
+from lend.checks.apart import apart_as_made
+from lend.checks.decide import Decision, decide, rests_on_sizes
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
-from lend.model.build import Access, Model, RegionModel
 from lend.model.linear import FALSE, Formula, Linear, at_least, both, either, equal, is_known, names_of, rename
+from lend.model.records import Access, Model, RegionModel
 
 SECOND = "_b"
 """The suffix of the second iteration's names."""
@@ -22,11 +24,12 @@ SECOND = "_b"
 
 @dataclass(frozen=True, eq=False)
 class RaceFinding:
-    """The decision about a pair of accesses."""
+    """The decision about a pair of accesses, of two iterations, two threads of a block or two blocks."""
 
     first: Access
     second: Access
     decision: Decision
+    among: Literal["iterations", "threads", "blocks"] = "iterations"
 
 
 def check_races(model: Model) -> list[RaceFinding]:
@@ -36,16 +39,18 @@ def check_races(model: Model) -> list[RaceFinding]:
     """
     findings: list[RaceFinding] = []
     for region in model.regions:
+        if isinstance(region.operation, typed.Blocks):
+            continue
         accesses = distinct(a for a in model.accesses if a.region == region.number and not isinstance(a.operation, typed.View))
         found = list(pairs(model, accesses))
-        guards = Counter(_places(*pair) for pair in found)
+        guards = Counter(places(*pair) for pair in found)
         unguarded: dict[tuple[object, ...], Decision] = {}
         for first, second in found:
-            key = _places(first, second)
+            key = places(first, second)
             if guards[key] >= MANY and key not in unguarded:
                 unguarded[key] = _pair(model, *(_anywhere(region, a) for a in (first, second)))
             decision = unguarded.get(key)
-            if decision is None or not _rests_on_sizes(model, decision):
+            if decision is None or not rests_on_sizes(model, decision):
                 decision = _pair(model, first, second)
             findings.append(RaceFinding(first, second, decision))
     return findings
@@ -55,7 +60,7 @@ MANY = 4
 """From so many pairs of the same elements on, under guards that differ, it is first asked whether they meet without those."""
 
 
-def _places(first: Access, second: Access) -> tuple[object, ...]:
+def places(first: Access, second: Access) -> tuple[object, ...]:
     """What a pair's question is about, but for what is known where."""
     return first.root, second.root, first.element, second.element
 
@@ -63,12 +68,6 @@ def _places(first: Access, second: Access) -> tuple[object, ...]:
 def _anywhere(region: RegionModel, access: Access) -> Access:
     """The access in all iterations of its region, whatever guards it."""
     return replace(access, scope=replace(access.scope, facts=region.scope.facts))
-
-
-def _rests_on_sizes(model: Model, decision: Decision) -> bool:
-    """Proved, on nothing that a question with more facts would not rest on too."""
-    launch = model.space.names.launch
-    return decision.kind == "never" and all(launch.get(name) in model.sizes for name in decision.assumptions)
 
 
 def distinct(accesses: Iterable[Access]) -> list[Access]:
@@ -81,28 +80,33 @@ def distinct(accesses: Iterable[Access]) -> list[Access]:
     return list(seen.values())
 
 
-def pairs(model: Model, accesses: list[Access]) -> Iterator[tuple[Access, Access]]:
-    """Pairs with a write whose arrays and fields may be the same; private arrays never meet."""
+def pairs(model: Model, accesses: list[Access], threads: bool = False) -> Iterator[tuple[Access, Access]]:
+    """Pairs with a write whose arrays and fields may be the same in two iterations (or `threads` of a block); private arrays
+    never meet."""
     for position, first in enumerate(accesses):
         for second in accesses[position:]:
             if not (first.writes or second.writes) or first.within != second.within:
                 continue
             if any(model.aliases.roots[model.aliases.base[a.root]] <= model.private for a in (first, second)):
                 continue
-            if first.root is second.root or model.aliases.overlap(first.root, second.root):
+            if not model.aliases.apart(first.root, second.root, threads):
                 yield first, second
 
 
 def _pair(model: Model, first: Access, second: Access) -> Decision:
-    if first.element is None or second.element is None or first.root is not second.root:
-        return Decision("may", "the two arrays may be the same memory seen in different shapes")
+    if first.element is None or second.element is None or not model.aliases.comparable(first.root, second.root, False):
+        return apart_as_made(model, first.root, second.root)
     meet, names = meeting(model, first, second)
     exact = all(a.scope.exact and is_known(a.scope.facts) for a in (first, second))
+    exact = exact and model.aliases.one(first.root, second.root, False)
     return decide(model, [meet], names, exact, (SECOND,))
 
 
-def meeting(model: Model, first: Access, second: Access) -> tuple[Formula, tuple[str, ...]]:
-    """That two iterations meet in one element of one array, and the names of both iterations and of the element."""
+def meeting(model: Model, first: Access, second: Access, apart: tuple[str, ...] | None = None) -> tuple[Formula, tuple[str, ...]]:
+    """That two iterations meet in one element of one array, and the names of both iterations and of the element.
+
+    `apart`: the indices in which they differ, if not all.
+    """
     assert first.element is not None and second.element is not None
     renaming = model.space.copy(
         model.space.closure(
@@ -113,8 +117,9 @@ def meeting(model: Model, first: Access, second: Access) -> tuple[Formula, tuple
     meet: Formula = both(first.scope.facts, rename(second.scope.facts, renaming))
     for a, b in zip(first.element, second.element, strict=True):
         meet = both(meet, equal(a, b.rename(renaming)))
-    threads = [renaming[name] for name in first.scope.threads]
-    meet = both(meet, different(first.scope.threads, threads))
+    differing = first.scope.threads if apart is None else apart
+    threads = [renaming[name] for name in second.scope.threads]
+    meet = both(meet, different(differing, [renaming[name] for name in differing]))
     places = model.space.element_names(len(first.element))  # so that a witness names the element
     for name, subscript in zip(places, first.element, strict=True):
         meet = both(meet, equal(Linear.of(name), subscript))

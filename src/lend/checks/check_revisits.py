@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from lend.checks.check_races import SECOND, different, pairs
 from lend.ir import typed
-from lend.model.build import THREADS, Access, Model
 from lend.model.linear import Formula, Linear, both, equal, names_of, rename
+from lend.model.records import THREADS, Access, Model
 
 
 def writes_are_final(model: Model, region: int) -> bool:

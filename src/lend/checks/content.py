@@ -16,8 +16,8 @@ from typing import Any, cast
 
 from lend.checks.decide import Decision
 from lend.ir.typed import Value
-from lend.model.build import Access, Dimension, Model, Scope
 from lend.model.linear import Linear
+from lend.model.records import Access, Dimension, Model, Scope
 
 Covered = Callable[[Access, list[Access]], Decision]
 """Whether every instance of a read is covered by one of some writes."""
@@ -69,4 +69,4 @@ class Content:
         return decision
 
     def _kept(self, root: Value) -> bool:
-        return all(self.whole(source, scope).kind == "never" for source, scope in self.model.births[root].sources)
+        return all(self.whole(source.root, scope).kind == "never" for source, scope in self.model.births[root].sources)

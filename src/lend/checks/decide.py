@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lend.diagnostics.records import dataclass
-from lend.model.build import Model
 from lend.model.linear import All, Direction, Formula, names_of
 from lend.model.loads import relations
+from lend.model.records import Model
 from lend.model.sets import OverBudget, at_least_set, only_over, parameters_of, sample_of
 
 LARGE = 1 << 20
@@ -24,8 +24,8 @@ class Decision:
     """What is known of an obligation.
 
     kind: "never" fails; "always" fails for all large sizes; "when": fails exactly for the launch constants in `bad`, among those
-    in `context` (so that `good` is the rest); "may": nothing was shown, for `reason`. assumptions: names of launch constants on
-    whose moderate size all this rests.
+    in `context` (so that `good` is the rest; `known` is what a message need not say of it); "may": nothing was shown, for
+    `reason`. assumptions: names of launch constants on whose moderate size all this rests.
     sample: an instance that fails (names and values), for "always" and "when".
     """
 
@@ -34,6 +34,7 @@ class Decision:
     good: Any = None
     bad: Any = None
     context: Any = None
+    known: Any = None
     assumptions: tuple[str, ...] = ()
     sample: dict[str, int] | None = None
 
@@ -60,6 +61,12 @@ def decide(model: Model, bad: Sequence[Formula], tuple_names: Sequence[str], exa
         return space.guarded(lambda: _exact(model, found, launch, assumptions))
     except OverBudget:
         return Decision("may", "the question is too large for the proof budget", assumptions=assumptions)
+
+
+def rests_on_sizes(model: Model, decision: Decision) -> bool:
+    """Proved, on nothing that a question with more facts would not rest on too."""
+    launch = model.space.names.launch
+    return decision.kind == "never" and all(launch.get(name) in model.sizes for name in decision.assumptions)
 
 
 def _needed(
@@ -98,8 +105,8 @@ def _exact(model: Model, found: Any, launch: Sequence[Formula], assumptions: tup
     failing, context = only_over(failing, named), only_over(context, named)
     good = context.subtract(failing).coalesce()
     moderate = model.space.set([], [model.evaluator.assumptions[n] for n in assumptions], _MAY).params()  # said beside it
-    shown = good.gist(context.intersect(only_over(moderate, named))).coalesce()
-    return Decision("when", good=shown, bad=failing, context=context, assumptions=assumptions, sample=sample)
+    known = context.intersect(only_over(moderate, named))
+    return Decision("when", good=good, bad=failing, context=context, known=known, assumptions=assumptions, sample=sample)
 
 
 _MAY: Direction = "may"

@@ -8,9 +8,11 @@ strongest is told, and nothing of what follows from it.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from lend.checks import advice
+from lend.checks.check_aliases import AliasFinding
 from lend.checks.check_arith import ArithFinding
 from lend.checks.check_bounds import BoundsFinding, outside
 from lend.checks.check_init import InitFinding
@@ -23,9 +25,9 @@ from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.abi import MAX_SIZE
-from lend.model.build import Access, Division, Model, Scope
 from lend.model.linear import All, AtLeastZero, Formula, Linear, both, names_of
-from lend.model.sets import OverBudget, sample_of
+from lend.model.records import Access, Division, Model, Scope
+from lend.model.sets import OverBudget, only_over, parameters_of, sample_of
 
 _WORDS: dict[str, VerdictName] = {"never": "proved", "when": "launch", "may": "checked", "always": "refuted"}
 
@@ -38,6 +40,14 @@ LONGEST_CONDITION = 100
 """Characters of a condition that a message still shows."""
 
 
+RACING = {"threads": "threads of a block", "blocks": "blocks"}
+"""Who races at team level, in words."""
+
+
+_DOES = {"write": "writes", "read": "reads", "atomic": "updates"}
+_DONE = {"write": "written", "read": "read", "atomic": "updated"}
+
+
 class Explainer:
     """Collects proofs and diagnostics of one kernel."""
 
@@ -46,7 +56,9 @@ class Explainer:
         self.places = Places(model)
         self.proofs: list[Proof] = []
         self.diagnostics: list[Diagnostic] = []
+        self.raced: set[Value] = set()  # arrays of which a race between threads or blocks was told
         self._told: set[tuple[Any, ...]] = set()
+        self._overlapping: set[Span] = set()  # calls of kernels that were refused for what they lend
         self._races: dict[tuple[int | None, Value], tuple[int, int]] = {}  # strength and position of the race that was told
 
     # ----------------------------------------------------------------------------------------------------------- findings
@@ -54,7 +66,7 @@ class Explainer:
     def bounds(self, finding: BoundsFinding) -> None:
         """A subscript."""
         access, decision = finding.access, finding.decision
-        subject = f"{self.places.array(access.root)} ({'write' if access.writes else 'read'})"
+        subject = f"{self.places.array(access.root)} ({self.kind(access)})"
         if access.operation.site is None:
             self.assumed("bounds", access.operation.span, subject)
             return
@@ -97,12 +109,12 @@ class Explainer:
             numbers = [self.value(d.index, sample) for d in access.bounds]
             element = f"{name}[{', '.join('?' if n is None else str(n) for n in numbers)}]"
             which = f", whose dimension {dimension.number} has size {size}" if several else f", which has size {size}"
-            label = f"{where} {'writes' if access.writes else 'reads'} {element}"
+            label = f"{where} {_DOES[self.kind(access)]} {element}"
             label += f"{which if index >= 0 else ''}{self.with_sizes(sample)}"
             label += ": subscripts do not count from the end" if index < 0 else ""
         self.refuse(
             "L0301",
-            f"`{name}` is {'written' if access.writes else 'read'} outside its bounds",
+            f"`{name}` is {_DONE[self.kind(access)]} outside its bounds",
             target(access.operation.span),
             label,
             labels=self.called(access),
@@ -123,6 +135,8 @@ class Explainer:
         verdict: VerdictName = "unproved" if decision.kind == "may" else self.verdict(decision)
         self.prove("race", verdict, place, subject, decision, self.race_witness(finding, decision))
         if verdict not in ("refuted", "unproved"):
+            return
+        if self.in_refused_call(first):
             return
         strength = (2 if verdict == "refuted" else 0) + (1 if second.writes else 0)
         told = self._races.get((first.region, first.root))
@@ -165,23 +179,35 @@ class Explainer:
         )
 
     def both_touch(self, finding: RaceFinding, swapped: bool, sample: Sample, may: str) -> str:
-        """`threads i=0 and i=1 both write y[0], with N=2`."""
+        """`threads i=0 and i=1 both write y[0], with N=2`; of team level `threads (b=0, t=0) and (b=0, t=1) both …`."""
         a, b = self.thread(finding.first, sample), self.thread(finding.second, sample, SECOND)
         first, second = (finding.second, finding.first) if swapped else (finding.first, finding.second)
         numbers = self.element(sample)
         element = f"{self.places.array(first.root)}[{', '.join(map(str, numbers))}]" if numbers else "one element"
         sizes = self.with_sizes(sample)
+        in_teams = finding.among != "iterations"
         if second.writes or target(first.operation.span) == target(second.operation.span):
             threads = Witness((), tuple(sorted((a, b)))).threads_text
+            if in_teams:
+                threads = " and ".join(_bracketed(pair) for pair in sorted((a, b)))
+                threads = f"threads {threads}"
             return f"{threads} {may}both write {element}{sizes}"
         writer, reader = (b, a) if swapped else (a, b)
         writes, reads = (f"{may}write", f"{may}read") if may else ("writes", "reads")
         one, other = Witness((), (writer,)).threads_text, Witness((), (reader,)).threads_text
+        if in_teams:
+            one = f"thread {_bracketed(writer)}"
+            other = (
+                f"{'thread' if first.scope.team is not None and second.scope.team is not None else 'block'} {_bracketed(reader)}"
+            )
         return f"{one} {writes} {element}, which {other} {reads}{sizes}"
 
     def possible(self, finding: RaceFinding) -> Sample | None:
         """Two iterations that could meet, as far as is known."""
-        if finding.first.element is None or finding.second.element is None or finding.first.root is not finding.second.root:
+        first, second = finding.first, finding.second
+        if first.element is None or second.element is None:
+            return None
+        if not self.model.aliases.comparable(first.root, second.root, False):
             return None
         space = self.model.space
         try:
@@ -211,7 +237,9 @@ class Explainer:
         verdict: VerdictName = "proved" if decision.kind == "never" else "unproved"
         self.prove("init", verdict, place, subject, decision, None)
         # Before the values of a call are known, one refusal of an array is enough.
-        followed = not self.model.evaluator.fixed and any(root is finding.root for _, root in self._races)
+        followed = not self.model.evaluator.fixed and (
+            finding.root in self.raced or any(root is finding.root for _, root in self._races)
+        )
         if verdict != "proved" and not followed and self.once(finding.root, finding.read is None, place):
             if finding.returned:
                 self.returned_unwritten(finding)
@@ -300,6 +328,57 @@ class Explainer:
                 fix=self.arith_fix(finding),
             )
 
+    def alias(self, finding: AliasFinding) -> None:
+        """Two loans of a called kernel."""
+        call, decision = finding.lending.operation, finding.decision
+        subject = f"{finding.first.name} and {finding.second.name} of {call.name}"
+        if finding.first.assumed:
+            self.assumed("alias", call.span, subject)
+            return
+        verdict: VerdictName = "unproved" if decision.kind == "may" else self.verdict(decision)
+        sample = decision.sample or {}
+        witness = Witness(self.sizes(sample), (), self.element(sample)) if sample else None
+        self.prove("alias", verdict, call.span, subject, decision, witness)
+        if verdict not in ("refuted", "unproved") or not self.once("L0407", call.span, finding.first.name, finding.second.name):
+            return
+        self._overlapping.add(call.span)
+        certain = verdict == "refuted"
+        arguments = f"the arguments `{finding.first.name}` and `{finding.second.name}` of `{call.name}`"
+        self.refuse(
+            "L0407",
+            f"{arguments} {'overlap' if certain else 'may overlap'}",
+            target(call.span),
+            self.both_borrow(finding, sample),
+            fix="pass different arrays",
+        )
+
+    def in_refused_call(self, access: Access) -> bool:
+        """Whether an access stands in a kernel whose loans overlap: what else is wrong there follows from that."""
+        number = access.operation.site
+        return number is not None and not self._overlapping.isdisjoint(self.model.kernel.sites[number].calls)
+
+    def both_borrow(self, finding: AliasFinding, sample: Sample) -> str:
+        """`both borrow `x`, and `y` writes`; where an element is known, with that and the sizes."""
+        arrays = [self.places.array(view.root) for view in finding.lending.views]
+        loans = finding.lending.operation.loans
+        names = dict.fromkeys(arrays[loans.index(loan)] for loan in (finding.first, finding.second))
+        numbers = self.element(sample)
+        borrowed = " and ".join(f"`{name}`" for name in names)
+        if numbers and len(names) == 1:
+            borrowed = f"{next(iter(names))}[{', '.join(map(str, numbers))}]{self.with_sizes(sample)}"
+        return f"both borrow {borrowed}, and `{(finding.first if finding.first.writes else finding.second).name}` writes"
+
+    def launch_alias(self, finding: AliasFinding) -> str:
+        """What is wrong where the condition of two loans does not hold."""
+        call, sample = finding.lending.operation, finding.decision.sample or {}
+        arguments = f"the arguments `{finding.first.name}` and `{finding.second.name}` of `{call.name}`"
+        if finding.decision.good is None:
+            return f"{arguments} are shown to be apart only if {self.condition(finding.decision)}"
+        condition = self.condition(replace(finding.decision, assumptions=()))
+        if len(condition) > LONGEST_CONDITION:
+            return f"{arguments} overlap for these sizes and scalars: as where they {self.both_borrow(finding, sample)}"
+        return f"{arguments} overlap unless {condition}: they {self.both_borrow(finding, sample)}"
+
     def instance_of(self, division: Division, sample: Sample) -> str:
         """`for thread i=0`, `at host level`."""
         text = self.instance_text(division.region, division.scope, sample)
@@ -380,13 +459,30 @@ class Explainer:
     def condition(self, decision: Decision) -> str:
         """A launch condition in the user's names."""
         parts: list[str] = []
-        if decision.good is not None:
-            text = str(decision.good).split("->", 1)[-1].strip()[1:-1].split(":", 1)[-1].strip()
+        good = self.spoken(decision)
+        if good is not None:
+            text = str(good).split("->", 1)[-1].strip()[1:-1].split(":", 1)[-1].strip()
             parts.append(self.places.pretty(text))
         parts += dict.fromkeys(self.moderate(name) for name in decision.assumptions if not self.is_size(name))
         if len(parts) > 1 and re.search(r"\bor\b", re.sub(r"\(.*?\)", "", parts[0])):
             parts[0] = f"({parts[0]})"
         return " and ".join(parts) or f"sizes are at most {POWER_OF_TWO}"
+
+    def spoken(self, decision: Decision) -> Any:
+        """When all is well, over what has a name in the source: all else follows from that, and means nothing to users."""
+        if decision.good is None:
+            return None
+        launch = self.model.space.names.launch
+        every = {*parameters_of(decision.good), *parameters_of(decision.known)}
+        own = {name for name in every if launch.get(name) is not None or self.places.named(name) is not None}
+
+        def shown() -> Any:
+            return only_over(decision.good, own).coalesce().gist(only_over(decision.known, own)).coalesce()
+
+        try:
+            return self.model.space.guarded(shown)
+        except OverBudget:
+            return decision.good
 
     def moderate(self, name: str) -> str:
         """What is assumed of a launch constant: that it is not huge, or that the sum it stands for does not wrap."""
@@ -407,18 +503,19 @@ class Explainer:
         """What is wrong where a race's condition does not hold."""
         decision, sample = finding.decision, finding.decision.sample
         name = self.places.array(finding.first.root)
+        who = "iterations of this loop" if finding.among == "iterations" else RACING[finding.among]
         if decision.good is None or sample is None:
-            return f"iterations of this loop are shown to be independent on `{name}` only if {self.condition(decision)}"
-        condition = self.condition(Decision("when", good=decision.good))
+            return f"{who} are shown to be independent on `{name}` only if {self.condition(decision)}"
+        condition = self.condition(replace(decision, assumptions=()))
         swapped = finding.second.writes and not finding.first.writes
         example = self.both_touch(finding, swapped, sample, "")
         if len(condition) > LONGEST_CONDITION:
-            return f"iterations of this loop race on `{name}` for these sizes and scalars, as where {example}"
-        return f"iterations of this loop race on `{name}` unless {condition}: {example}"
+            return f"{who} race on `{name}` for these sizes and scalars, as where {example}"
+        return f"{who} race on `{name}` unless {condition}: {example}"
 
     def kind(self, access: Access) -> str:
-        """`write` or `read`."""
-        return "write" if access.writes else "read"
+        """`write`, `read`, or `atomic`."""
+        return "atomic" if isinstance(access.operation, typed.Atomic) else "write" if access.writes else "read"
 
     def value(self, expression: Linear, sample: Sample) -> int | None:
         """An expression's value in a sample, if the sample says enough."""
@@ -458,8 +555,9 @@ class Explainer:
 
     def instance_text(self, region: int | None, scope: Scope, sample: Sample) -> str:
         """The iteration that makes an access, and where it is in its loops."""
-        threads = self.indices(region, sample)
-        text = Witness((), (threads,)).threads_text
+        text = Witness((), (self.indices(scope, sample),)).threads_text if region is not None else "the host level"
+        if region is not None and scope.team is None and isinstance(self.model.regions[region].operation, typed.Blocks):
+            text = text.replace("thread", "block", 1)
         at: list[str] = []
         for counter in scope.counters:
             loop = self.places.loops().get(counter)
@@ -468,21 +566,19 @@ class Explainer:
                 at.append(f"{loop.name}={number}")
         return f"{text} at {', '.join(at)}" if at else text
 
+    def indices(self, scope: Scope, sample: Sample, suffix: str = "") -> tuple[tuple[str, int], ...]:
+        """The indices of an iteration, a block or a thread in a sample."""
+        values = {n: sample.get(n + suffix, sample.get(n, 0)) for n in {*sample, *scope.threads}}
+        found: list[tuple[str, int]] = []
+        for name in scope.threads:
+            user, index = self.model.indices[name]
+            value = self.value(index, values)
+            found.append((user, value if value is not None else 0))
+        return tuple(found)
+
     def thread(self, access: Access, sample: Sample, suffix: str = "") -> tuple[tuple[str, int], ...]:
         """An iteration's indices in a sample."""
-        return self.indices(access.region, sample, suffix)
-
-    def indices(self, number: int | None, sample: Sample, suffix: str = "") -> tuple[tuple[str, int], ...]:
-        """The indices of a region's iteration."""
-        if number is None:
-            return ()
-        region = self.model.regions[number]
-        values = {n: sample.get(n + suffix, sample.get(n, 0)) for n in {*sample, *region.scope.threads}}
-        found: list[tuple[str, int]] = []
-        for parameter, index in zip(region.operation.body.parameters, region.indices, strict=False):
-            value = self.value(index, values)
-            found.append((parameter.name or "i", value if value is not None else 0))
-        return tuple(found)
+        return self.indices(access.scope, sample, suffix)
 
     def witness(self, access: Access, decision: Decision) -> Witness | None:
         """A witness of one iteration."""
@@ -497,6 +593,10 @@ class Explainer:
             return None
         a, b = self.thread(finding.first, sample), self.thread(finding.second, sample, SECOND)
         return Witness(self.sizes(sample), tuple(sorted((a, b))), self.element(sample))
+
+
+def _bracketed(indices: tuple[tuple[str, int], ...]) -> str:
+    return f"({', '.join(f'{name}={value}' for name, value in indices)})"
 
 
 def _inside(place: Span, block: Span) -> bool:

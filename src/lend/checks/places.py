@@ -14,8 +14,8 @@ from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Region, Value
-from lend.model.build import Access, Model, Scope
 from lend.model.linear import Linear
+from lend.model.records import Access, Model, Scope
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Places:
         value = self.model.space.names.launch.get(name)
         if value is not None and value.name:
             return value.name
+        if value is not None and self.load_of(value) is not None:
+            return value.span.text
         return name.rsplit("_", 1)[0]
 
     def array(self, root: Value) -> str:

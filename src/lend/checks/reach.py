@@ -21,7 +21,7 @@ from lend.ir import typed
 from lend.ir.typed import Extent, Operation, Region, Value
 from lend.language.abi import MAX_SIZE
 from lend.language.types import ScalarType
-from lend.model.build import Access
+from lend.model.records import Access
 
 LIMIT = 1 << 61
 """No number of a condition is larger, so that two of them add up to an i64."""
@@ -112,7 +112,9 @@ class Reacher:
             return None
         return Reach(tuple(dict.fromkeys(self._conditions)))
 
-    def _subscripts(self, operation: typed.Load | typed.Store | typed.View) -> Iterator[tuple[Between, Node, bool]]:
+    def _subscripts(
+        self, operation: typed.Load | typed.Store | typed.View | typed.Atomic
+    ) -> Iterator[tuple[Between, Node, bool]]:
         """What has to lie inside a dimension, the least size of that, and whether the size itself is outside."""
         if not isinstance(operation, typed.View):
             for dimension, index in enumerate(operation.indices):

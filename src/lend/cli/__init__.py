@@ -36,6 +36,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from lend.cli import bench
 
         return bench.main(options.file, options.repeat)
+    if options.command == "inspect":
+        from lend.cli import inspect
+
+        return inspect.main(options.place, options.target, options.emit)
+    if options.command == "devices":
+        from lend.cli import devices
+
+        return devices.main()
     if options.command == "cache":
         from lend.cli import cache
 
@@ -81,6 +89,28 @@ def command_line() -> argparse.ArgumentParser:
         "explain",
         help="say what an error code stands for, with an example and the ways out",
         description="Prints the page of an error code; without one, the list of codes.",
+    )
+    inspect = commands.add_parser(
+        "inspect",
+        help="show the code of a kernel for a target, whether or not such a device is here",
+        description="Imports a file and prints the code of its kernels, for the types that the file calls them with, else for "
+        "those of their signatures.",
+    )
+    inspect.add_argument("place", metavar="FILE[:KERNEL]", help="a Python file, and the name of one of its kernels")
+    inspect.add_argument(
+        "--target", default="cpu", metavar="TARGET", help="cpu, opencl, cuda:sm_90, hip:gfx942, ... (default: cpu)"
+    )
+    inspect.add_argument(
+        "--emit",
+        default="asm",
+        choices=["asm", "llvm", "ir", "typed", "plan", "resources"],
+        help="the form: machine code, LLVM IR after or before optimisation, lend's own trees, registers and memory "
+        "(default: asm)",
+    )
+    commands.add_parser(
+        "devices",
+        help="list the devices that kernels can run on, and say of the others why not",
+        description="Lists the processor and the devices that kernels can run on, and for each kind that is missing the reason.",
     )
     cache = commands.add_parser(
         "cache",

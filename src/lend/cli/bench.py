@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import statistics
 import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lend.cli.file_kernels import kernels_of
 from lend.cli.machine import machine, software
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.words import counted
 from lend.driver.kernel import Kernel
-from lend.driver.listening import listen
 from lend.driver.measure import PARTS, Cost, cost
 
 
 def main(file: Path | None, repeat: int) -> int:
     """Print the table. 2 if the file cannot be imported."""
-    kernels = _built_in() if file is None else _kernels_of(file)
+    kernels = _built_in() if file is None else kernels_of(file, "lend bench")
     if kernels is None:
         return 2
     costs: list[Cost] = []
@@ -37,8 +35,22 @@ def main(file: Path | None, repeat: int) -> int:
         except CompileError as error:
             print(f"{kernel.__name__} is refused: {error}", file=sys.stderr)
     print(f"{machine()}\n{software()}\nmilliseconds of processor time, median of {counted(repeat, 'compilation')}\n")
-    print(table(costs))
+    print(f"{table(costs)}\n\n{above_limit(costs)}")
     return 0
+
+
+LIMIT = 0.150
+"""Seconds that a kernel should take at most."""
+
+
+def above_limit(costs: list[Cost]) -> str:
+    """How many kernels take longer than `LIMIT`, and which: one a line, dearest first, with its dearest step."""
+    above = sorted((found for found in costs if found.total > LIMIT), key=lambda found: -found.total)
+    lines = [f"{counted(len(costs), 'kernel')}; above {LIMIT * 1e3:.0f} ms: {len(above)}"]
+    for found in above:
+        step = max(found.steps, key=lambda name: found.steps[name])
+        lines.append(f"  {found.kernel}: {found.total * 1e3:.0f} ms, of which {step} {found.steps[step] * 1e3:.0f}")
+    return "\n".join(lines)
 
 
 def table(costs: list[Cost]) -> str:
@@ -83,31 +95,3 @@ def _built_in() -> list[Kernel[..., Any]]:
     from lend.cli.demo import kernels as demo
 
     return [found for module in (bench_kernels, demo) for found in vars(module).values() if isinstance(found, Kernel)]
-
-
-def _kernels_of(file: Path) -> list[Kernel[..., Any]] | None:
-    """The kernels that a file makes when it is imported; None if that fails."""
-    from lend.cli.check.collect import import_file
-
-    made: list[Kernel[..., Any]] = []
-
-    def keep(python: Callable[..., Any], make: Callable[[], Any]) -> Any:
-        kernel = make()
-        if not python.__module__.startswith("lend."):
-            made.append(kernel)
-        return kernel
-
-    if not file.is_file():
-        print(f"lend bench: there is no file {file}", file=sys.stderr)
-        return None
-    listen(keep)
-    try:
-        import_file(file.resolve())
-    except SystemExit:
-        pass
-    except Exception:
-        traceback.print_exc()
-        return None
-    finally:
-        listen(None)
-    return made

@@ -24,6 +24,8 @@ ObstacleKind = Literal[
     "local",  # a private array
     "view",  # a part of an array, which moves from iteration to iteration
     "step",  # a step that is no constant
+    "atomic",  # an atomic operation
+    "team",  # a loop over blocks of threads
     "unchecked",  # iterations are independent only by the word of `lend.unchecked`
     "size",  # the body is too long, or nothing fits it
 ]

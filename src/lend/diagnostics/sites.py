@@ -20,6 +20,7 @@ SiteKind = Literal[
     "step",  # a zero step of a range or a grid
     "contract",  # a kernel called by this one refuses: `text` is the condition as written
     "race",  # iterations of a parallel loop are not independent in this run: `text` says when they are
+    "alias",  # what a kernel called by this one borrows overlaps: `text` says when it does not
     "launch",  # a scalar is larger than what the proofs hold for: `text` says which
     "shape",  # sizes that must agree do not: `text` says which; index and size are the two values
     "view",  # a reshape of an array whose elements do not lie in order: `array`

@@ -150,6 +150,36 @@ def define(python: Callable[..., Any], math: MathMode, require: Require | None =
 def _define(captured: Captured, math: MathMode, require: Require | None, key: bytes | None) -> Definition:
     """The definition of a kernel that is not known to be right."""
     from lend.diagnostics.errors import CompileError
+
+    definition, refused, wrong = _parsed(captured, math, require, key)
+    holes = frozenset(diagnostic.primary.span for diagnostic in refused)
+    judged = _judge(definition, holes)
+    diagnostics = [*refused, *wrong, *judged.diagnostics]
+    if diagnostics:
+        raise CompileError(in_order(diagnostics), judged.proofs)
+    if judged.reads is not None:
+        kept.save_definition(definition, judged.reads, judged.proofs if judged.settled else None)
+    return definition
+
+
+def unjudged(python: Callable[..., Any]) -> Definition:
+    """The definition of a function whose body nobody has looked at yet: neither its types nor what the proofs say of it.
+
+    Raises CompileError for what is wrong in its syntax, its signature or its contracts.
+    """
+    from lend.diagnostics.errors import CompileError
+
+    definition, refused, wrong = _parsed(outline(python), "strict", None, None)
+    if refused or wrong:
+        raise CompileError(in_order([*refused, *wrong]))
+    return definition
+
+
+def _parsed(
+    captured: Captured, math: MathMode, require: Require | None, key: bytes | None
+) -> tuple[Definition, list[Diagnostic], list[Diagnostic]]:
+    """A definition, the holes in its syntax, and what is wrong with its contracts. Raises CompileError where that is too much."""
+    from lend.diagnostics.errors import CompileError
     from lend.frontend.contracts import contracts_of
     from lend.frontend.parse import parse_function
     from lend.frontend.refusals import HOLES
@@ -162,14 +192,7 @@ def _define(captured: Captured, math: MathMode, require: Require | None, key: by
     contracts, wrong = contracts_of(tree, captured, signature)
     definition = Definition(captured, signature, contracts, math, require, tree.span, key)
     definition.tree = tree
-    holes = frozenset(diagnostic.primary.span for diagnostic in refused)
-    judged = _judge(definition, holes)
-    diagnostics = [*refused, *wrong, *judged.diagnostics]
-    if diagnostics:
-        raise CompileError(in_order(diagnostics), judged.proofs)
-    if judged.reads is not None:
-        kept.save_definition(definition, judged.reads, judged.proofs if judged.settled else None)
-    return definition
+    return definition, refused, wrong
 
 
 def in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -26,8 +26,10 @@ from lend.driver.entries import Coder
 from lend.driver.environment import environment
 from lend.driver.reads import Reads, follow, note
 from lend.frontend.capture import Captured, Dependency
+from lend.language.moves import Move
 from lend.language.signature import ArgumentType, Contract, ResultShape, Signature
 from lend.language.types import ScalarType, Type
+from lend.runtime.moves import kept as kept_moves
 from lend.runtime.settings import Settings, snapshot
 from lend.runtime.store import Store, digest
 
@@ -98,6 +100,8 @@ class KeptCode:
     verdicts: Verdicts | None
     open_values: tuple[tuple[bool, int], ...] | None = None  # which values of a call its proofs wait for
     place: Place | None = None
+    moves: tuple[Move | None, ...] = ()  # what a device needs of the arrays
+    tested: tuple[str, ...] = ()  # index arrays that the code tests itself
 
 
 # -------------------------------------------------------------------------------------------------------------- definitions
@@ -155,9 +159,13 @@ def _in_contracts(definition: Definition) -> list[Dependency]:
 
 
 def code_key(
-    definition: Definition, types: Sequence[ArgumentType], typevars: dict[TypeVar, ScalarType], settings: Settings
+    definition: Definition,
+    types: Sequence[ArgumentType],
+    typevars: dict[TypeVar, ScalarType],
+    settings: Settings,
+    device: str | None = None,
 ) -> bytes | None:
-    """The key of a specialisation; None if it cannot be kept."""
+    """The key of a specialisation, for the processor or a device of that key; None if it cannot be kept."""
     if definition.key is None:
         return None
     digester = _numbered(definition.signature)
@@ -165,7 +173,8 @@ def code_key(
         described = ([digester.argument(type) for type in types], digester.typevars(typevars))
     except Unkeepable:
         return None
-    return _key(definition.key, environment(settings), described) + b"c"
+    place = () if device is None else (device,)
+    return _key(definition.key, environment(settings), described, *place) + b"c"
 
 
 def find_code(kept: Store, key: bytes, definition: Definition, types: Sequence[ArgumentType]) -> KeptCode | None:
@@ -187,6 +196,8 @@ def find_code(kept: Store, key: bytes, definition: Definition, types: Sequence[A
         Verdicts(coder, proofs, reads.dependencies),
         None if fields["open"] is None else tuple((is_dim, place) for is_dim, place in fields["open"]),
         Place(_variant_key(key, definition.signature, reads), reads),
+        kept_moves(fields["moves"]),
+        tuple(fields["tested"]),
     )
 
 
@@ -210,6 +221,8 @@ def save_code(
             "sites": [coder.site(site) for site in code.sites],
             "loops": code.loops,
             "open": code.open_values,
+            "moves": code.moves,
+            "tested": code.tested,
         }
         parts = (_json(fields), _json(coder.proofs(proofs)), code.object_code)
         return Place(_save(kept, key, definition.signature, noted, parts), noted)

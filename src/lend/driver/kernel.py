@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
-from lend.diagnostics.errors import CompileError, DeviceError, LendError
+from lend.diagnostics.errors import CompileError, LendError
 from lend.diagnostics.proofs import Proofs
 from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
@@ -28,22 +28,25 @@ from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
 from lend.driver.specialisation import Specialisation, compiled, current, specialise, verdicts
 from lend.frontend.capture import Captured, Dependency
-from lend.language.signature import Signature
+from lend.language.signature import Contract, Signature
 from lend.language.types import MathMode
-from lend.runtime import vectorcall
+from lend.runtime import profile, vectorcall
 from lend.runtime.arguments import Binder, Binding
+from lend.runtime.arrays import has_array
 from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import check_contracts, launch
 from lend.runtime.results import assemble
-from lend.runtime.settings import DEVICES, Settings, config, snapshot
+from lend.runtime.settings import HERE, Settings, config, device_name, snapshot
 
 # A kernel that another process has compiled runs without the compiler; what needs it loads it.
 if TYPE_CHECKING:
     from lend.checks.require import Require
     from lend.diagnostics.explanation import Explanation
     from lend.driver.lowered import Lowered
+    from lend.driver.on_device import DeviceSpecialisations, OnDevice
     from lend.driver.pipeline import Compilation
     from lend.ir import syntax
+    from lend.targets.protocol import TargetDevice
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -87,24 +90,38 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         self._native = native.NativePath(self._definition)
         self._specialisations: dict[Any, list[Specialisation]] = {}
         self._plain: dict[Any, list[Plain]] = {}
+        self._on_devices: DeviceSpecialisations | None = None
+        self._made = 0  # specialisations
+        self._there: dict[str, OnDevice[P, R]] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            binding = self._binder.bind(args, kwargs)
+            if profile.active is not None:
+                return self._profiled(profile.active, args, kwargs)
             version, settings = config.version, snapshot()
-            _use_threads(settings.threads)
-            specialisation = self._specialise(binding, settings)
-            native.apply(settings, version)
-            open_proofs = specialisation.launch_proofs
-            if open_proofs is not None:
-                check_contracts(self.__name__, self._definition.contracts, binding)
-                open_proofs.require(binding)
-            elif settings.native:
-                self._native.used(self, specialisation, binding)
-            return launch(specialisation.executable, binding)
+            if has_array(args, kwargs) or settings.device not in HERE:
+                return self._elsewhere(settings.device, args, kwargs)
+            binding = self._binder.bind(args, kwargs)
+            result: Any = self._here(binding, version, settings)
+            return result
         except LendError as error:
             raise error.with_traceback(None) from None
+
+    def _here(self, binding: Binding, version: int, settings: Settings) -> Any:
+        """Run a bound call on the processor."""
+        _use_threads(settings.threads)
+        specialisation = self._specialise(binding, settings)
+        direct = settings.device in HERE and profile.active is None
+        if direct:
+            native.apply(settings, version)
+        open_proofs = specialisation.launch_proofs
+        if open_proofs is not None:
+            check_contracts(self.__name__, self._definition.contracts, binding)
+            open_proofs.require(binding)
+        elif settings.native and direct:
+            self._native.used(self, specialisation, binding)
+        return launch(specialisation.executable, binding)
 
     def py(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the kernel as plain Python at your own lines, so that breakpoints work. Same semantics, same errors, slow."""
@@ -124,18 +141,30 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         result: Any = None if kernel.result is None else assemble(kernel.result, values)
         return result
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The code for the types of these arguments: `.typed`, `.llvm`, `.asm`, `.times`. Nothing runs.
+    def lower(self, *args: Any, target: str = "cpu", **kwargs: Any) -> Lowered:
+        """The code for the types of these arguments: `.typed`, `.llvm`, `.asm`, `.times`, `.resources`. Nothing runs.
 
+        `target`: `cpu`, `opencl`, `cuda:sm_90`, `hip:gfx942`, …, whether or not such a device is here.
         Without arguments: for the signature's types, arrays row-major; TypeError where a type or a compile-time value is open.
         """
+        if target != "cpu":
+            from lend.driver.inspected import inspect
+
+            return inspect(self._lowered_types(args, kwargs), target)
         if not args and not kwargs and self._definition.signature.parameters:
-            known = self._definition.known_types()
-            if known is None:
-                raise TypeError(f"{self.__name__}.lower needs arguments: a compile-time value or the length of a tuple is open")
-            return _lowered(compiled(self._definition.compilation(*known), snapshot()))
+            return _lowered(compiled(self._lowered_types(args, kwargs), snapshot()))
         compilation = self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation
         return _lowered(compilation if compilation.module is not None else compiled(compilation, snapshot()))
+
+    def _lowered_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
+        """The start of a compilation for the types of arguments, or of the signature."""
+        if args or kwargs or not self._definition.signature.parameters:
+            binding = self._binder.bind(args, kwargs)
+            return self._definition.compilation(binding.types, dict(binding.typevars))
+        known = self._definition.known_types()
+        if known is None:
+            raise TypeError(f"{self.__name__}.lower needs arguments: a compile-time value or the length of a tuple is open")
+        return self._definition.compilation(*known)
 
     def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
         """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs.
@@ -200,11 +229,71 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             yield self._definition.compilation(*known)
         yield from (compilation.fresh() for compilation in made)
 
-    def on(self, device: str) -> Kernel[P, R]:
-        """This kernel on a device: "cpu" or "auto". Raises DeviceError for any other."""
-        if device not in (*DEVICES, "auto"):
-            raise DeviceError(f"there is no device {device!r}; there are: {', '.join(DEVICES)}")
-        return self
+    def on(self, device: str) -> Kernel[P, R] | OnDevice[P, R]:
+        """This kernel on a device: "cpu", "opencl:0", … (`lend.devices()` lists them). Raises DeviceError for what is none."""
+        if device == "auto" or (device in HERE and snapshot().device in HERE):
+            return self
+        kind, number = device_name(device)
+        name = kind if kind == "cpu" else f"{kind}:{number}"
+        there = self._there.get(name)
+        if there is None:
+            from lend.driver.on_device import OnDevice
+
+            there = self._there.setdefault(name, OnDevice(self, name, native.NativePath(self._definition)))
+        return there
+
+    def _profiled(self, notes: profile.Profile, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call whose times are noted."""
+        from lend.driver.profiled import profiled
+
+        return profiled(self, notes, args, kwargs, None)
+
+    def prepare(self, binding: Binding, device: TargetDevice | None) -> bool:
+        """Make the specialisation of a call; whether there was none yet."""
+        before = self._made
+        if device is None:
+            self._specialise(binding, snapshot())
+        else:
+            self.specialised_for(device, binding, snapshot())
+        return self._made != before
+
+    def _elsewhere(self, device: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call on the device where its arrays live, or else on `device`."""
+        from lend.driver.on_device import call_on, on_devices  # what most programs do without
+
+        places, others, found = on_devices(args, kwargs)
+        if found is None and device in HERE:  # another library's array, and not on a device
+            return self.call_here(self._binder.bind(places, others))
+        if found is None:
+            return self.on(device)(*args, **kwargs)
+        return call_on(self, found, self._binder.bind(places, others), self, self._native)
+
+    def call_here(self, binding: Binding) -> Any:
+        """Run a bound call on the processor, wherever calls run otherwise."""
+        return self._here(binding, config.version, snapshot())
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
+        """A call's arguments, admitted; for `on_device.py`."""
+        return self._binder.bind(args, kwargs)
+
+    @property
+    def contracts(self) -> tuple[Contract, ...]:
+        """The kernel's contracts."""
+        return self._definition.contracts
+
+    def specialised_for(self, device: TargetDevice, binding: Binding, settings: Settings) -> Specialisation:
+        """The specialisation of a call on a device."""
+        from lend.driver.on_device import DeviceSpecialisations
+
+        with self._lock:
+            if self._on_devices is None:
+                self._on_devices = DeviceSpecialisations()
+
+            def make(types: Any) -> Specialisation:
+                self._made += 1
+                return specialise(self._definition, types, dict(binding.typevars), settings, self._index_arrays, device)
+
+            return self._on_devices.find(device, binding, settings.elements, make)
 
     def content_key(self) -> bytes | None:
         """What tells this kernel from others in every process, for the keys of kernels that call it; None if nothing does."""
@@ -236,6 +325,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
                     return found
             made = specialise(self._definition, binding.types, dict(binding.typevars), settings, self._index_arrays)
             self._specialisations.setdefault(binding.types, []).append(made)
+            self._made += 1
             return made
 
     def _plain_for(self, binding: Binding) -> Plain:

@@ -31,7 +31,7 @@ FEW = 3
 """Up to so many scalars that are multiplied are tried in all combinations of 3 and 2, with 5 for the others: pitches that are the
 same and pitches that are not, and an offset that is no multiple of any."""
 
-_OPEN = ("L0311", "L0320", "L0321")
+_OPEN = ("L0311", "L0314", "L0315", "L0320", "L0321", "L0407")
 
 
 class LaunchProofs:
@@ -72,6 +72,13 @@ class LaunchProofs:
                     self._message(Diagnostic("L0311", "its iterations are not shown to be independent", label), binding)
                 )
 
+        for loans in judgement.aliases:
+            decision, call = loans.decision, loans.lending.operation
+            if not loans.first.assumed and (decision.kind != "never" or decision.assumptions):
+                label = Label(call.span, "it depends on values that the kernel computes")
+                what = f"the arguments `{loans.first.name}` and `{loans.second.name}` of `{call.name}` are not shown to be apart"
+                raise ContractError(self._message(Diagnostic("L0407", what, label), binding))
+
     def _message(self, diagnostic: Diagnostic, binding: Binding) -> str:
         values = [binding.dims[k] if is_dim else binding.leaves[k] for is_dim, k in self.places]
         given = " and ".join(f"{v.name or 'a size'} = {x}" for v, x in zip(self.values, values, strict=True))
@@ -86,6 +93,7 @@ def open_values(kernel: typed.Kernel, judgement: Judgement) -> tuple[Value, ...]
 
     if not judgement.diagnostics or any(d.code not in _OPEN for d in judgement.diagnostics):
         return ()
+    kernel = judgement.kernel  # with the barriers that are asked for below
     values = entry_integers(kernel)
     launch = judgement.model.space.names.launch
     nonlinear = {launch.get(name) for name in judgement.model.evaluator.nonlinear}
@@ -120,7 +128,7 @@ def samples(kernel: typed.Kernel, factors: Sequence[Value]) -> Iterator[dict[Val
 
 def barring(judgement: Judgement) -> list[Diagnostic]:
     """The reasons not to run: races and reads of nothing. Subscripts and divisions that fail are faults of the run itself."""
-    return [d for d in judgement.diagnostics if d.code in ("L0310", *_OPEN)]
+    return [d for d in judgement.diagnostics if d.code in ("L0310", "L0312", "L0313", "L0350", *_OPEN)]
 
 
 def entry_integers(kernel: typed.Kernel) -> tuple[Value, ...]:

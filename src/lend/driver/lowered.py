@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from lend.driver.pipeline import Compilation
 from lend.ir.print import print_kernel
+from lend.targets.resources import Resources
 
 
 class Lowered:
@@ -42,6 +43,12 @@ class Lowered:
         """The assembly."""
         assert self._compilation.module is not None
         return self._compilation.module.asm
+
+    @property
+    def resources(self) -> tuple[Resources, ...]:
+        """What each kernel takes of a device's processor: registers, spilled bytes, shared bytes. Empty for the CPU and where
+        only the driver knows."""
+        return ()
 
     def __repr__(self) -> str:
         steps = ", ".join(f"{name} {seconds * 1e3:.1f} ms" for name, seconds in self.times.items())

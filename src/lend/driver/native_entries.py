@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from lend.diagnostics.errors import LendError
 from lend.driver import kept
@@ -34,11 +35,12 @@ from lend.targets.cpu.python_abi import function_addresses
 
 if TYPE_CHECKING:
     from lend.driver.definition import Definition
-    from lend.driver.kernel import Kernel
     from lend.driver.specialisation import Specialisation
     from lend.runtime.arguments import Binding
     from lend.runtime.launch import Executable
+    from lend.targets.cpu.entry import EntryCode, EntryPlan
     from lend.targets.cpu.hand_written import Code
+    from lend.targets.cpu.python_abi import PythonAbi
 
 Watched = Sequence[tuple[int, Any, str]]
 """Places of captured values in a table: (place, Captured or object, name)."""
@@ -83,18 +85,15 @@ def load_objects(module: Code, objects: list[Any]) -> Any:
 
 
 class _Shared:
-    """What all entry points share, compiled once for the process. At the end of every chain, `Kernel.__call__` is called."""
+    """What all entry points share, compiled once for the process. At the end of every chain, `__call__` is called."""
 
     def __init__(self) -> None:
-        from lend.driver.kernel import Kernel
-
-        call = Kernel.__dict__["__call__"]
-        names = ObjectNames([(["call"], call), *((["owner", k], cls) for k, cls in enumerate(plain_owners()))])
+        names = ObjectNames([(["one"], 1), *((["owner", k], cls) for k, cls in enumerate(plain_owners()))])
         store = kept.store(snapshot())
         key = None if store is None else _shared_key()
         found = None if store is None or key is None else _find(store.find(key), names)
         if found is None:
-            self._module, self._objects = self._assemble(call)
+            self._module, self._objects = self._assemble()
             if store is not None and key is not None:
                 _save(store, key, self._module, self._objects, names, [])
         else:
@@ -102,14 +101,14 @@ class _Shared:
         load_objects(self._module, self._objects)
         self.functions = Support(**{name: self._module.address(support_name(name)) for name in SUPPORT})
 
-    def _assemble(self, call: Any) -> tuple[Code, list[Any]]:
+    def _assemble(self) -> tuple[Code, list[Any]]:
         from lend.targets.cpu.emit import compile_module
         from lend.targets.cpu.entry_support import support_code
         from lend.targets.cpu.python_abi import python_abi
 
         abi = python_abi()
         assert abi is not None
-        text, objects = support_code(call, plain_owners(), abi)
+        text, objects = support_code(plain_owners(), abi)
         return compile_module(text, quick=True, symbols=function_addresses()), objects
 
 
@@ -133,24 +132,55 @@ def shared_functions() -> Support:
 # ------------------------------------------------------------------------------------------------------- entry points
 
 
-def make_entry(
-    kernel: Kernel[Any, Any], definition: Definition, specialisation: Specialisation, binding: Binding
-) -> Entry | None:
+class Way(Protocol):
+    """How the calls of an entry point run. `key`: tells it from others of the same specialisation."""
+
+    key: str
+
+    def code(self, plan: EntryPlan, abi: PythonAbi) -> EntryCode | None:
+        """The entry point; None if Python alone can bind its calls."""
+        ...
+
+    def names(self) -> Iterable[tuple[Json, Any]]:
+        """What this process calls the objects of the code that are the way's own."""
+        ...
+
+
+class Here:
+    """On the processor."""
+
+    key = ""
+
+    def __init__(self, executable: Executable) -> None:
+        self._fault = _raiser(executable)
+
+    def code(self, plan: EntryPlan, abi: PythonAbi) -> EntryCode | None:
+        """See `Way`."""
+        from lend.targets.cpu.entry import entry_code
+
+        return entry_code(replace(plan, fault=self._fault), abi)
+
+    def names(self) -> Iterable[tuple[Json, Any]]:
+        """See `Way`."""
+        return [(["fault"], self._fault)]
+
+
+def make_entry(owner: Any, definition: Definition, specialisation: Specialisation, binding: Binding, way: Way) -> Entry | None:
     """The entry point of a specialisation; None if Python alone can bind its calls."""
-    if not vectorcall.enabled(type(kernel)):
+    if not vectorcall.enabled(owner.__class__):
         return None
-    fault, store, place = _raiser(specialisation.executable), kept.store(snapshot()), specialisation.place
+    store, place = kept.store(snapshot()), specialisation.place
     if store is None or place is None:
-        made = _made(definition, specialisation, binding, fault)
+        made = _made(definition, specialisation, binding, way)
         return None if made is None else Entry(*made)
-    key = _key(place, binding)
+    key = _key(place, binding, way)
     content = store.find(key)
     if content == NONE:
         return None
-    names = ObjectNames(_names(definition, specialisation, binding, fault, place))
+    names = ObjectNames(_names(definition, specialisation, binding, way, place))
     found = _find(content, names, place)
     if found is None:
-        found = _made(definition, specialisation, binding, fault)
+        found = _made(definition, specialisation, binding, way)
         if found is None:
             store.save(key, NONE)
             return None
@@ -158,16 +188,16 @@ def make_entry(
     return Entry(*found)
 
 
-def _key(place: kept.Place, binding: Binding) -> bytes:
-    return digest(repr((place.key, [lent.array.dtype.str for lent in binding.lent])).encode()) + b"e"
+def _key(place: kept.Place, binding: Binding, way: Way) -> bytes:
+    return digest(repr((place.key, way.key, [lent.array.dtype.str for lent in binding.lent])).encode()) + b"e"
 
 
 def _made(
-    definition: Definition, specialisation: Specialisation, binding: Binding, fault: Any
+    definition: Definition, specialisation: Specialisation, binding: Binding, way: Way
 ) -> tuple[Code, list[Any], Watched] | None:
     """Code, table and watched captured values of a new entry point."""
     from lend.targets.cpu.emit import compile_module
-    from lend.targets.cpu.entry import EntryPlan, entry_code
+    from lend.targets.cpu.entry import EntryPlan
     from lend.targets.cpu.python_abi import python_abi
 
     abi, executable = python_abi(), specialisation.executable
@@ -183,12 +213,13 @@ def _made(
         watched=tuple((dependency.owner, dependency.name) for dependency in specialisation.dependencies),
         result=executable.result,
         loops=specialisation.loops,
+        tested=specialisation.tested,
         kernel=executable.address,
-        fault=fault,
+        fault=None,
         settings=config.versions_address,
         support=shared_functions(),
     )
-    code = entry_code(plan, abi)
+    code = way.code(plan, abi)
     if code is None:
         return None
     return compile_module(code.ir, quick=True, symbols=function_addresses()), list(code.objects), code.watched
@@ -210,10 +241,10 @@ def _raiser(executable: Executable) -> Any:
 
 
 def _names(
-    definition: Definition, specialisation: Specialisation, binding: Binding, fault: Any, place: kept.Place
+    definition: Definition, specialisation: Specialisation, binding: Binding, way: Way, place: kept.Place
 ) -> Iterator[tuple[Json, Any]]:
     """What this process calls the objects of an entry point's table."""
-    yield ["fault"], fault
+    yield from way.names()
     yield ["zero"], Address(0)
     yield ["settings"], Address(config.versions_address)
     yield ["kernel"], Address(specialisation.executable.address)

@@ -23,7 +23,7 @@ from lend.frontend.typecheck import Checked
 from lend.frontend.typecheck import typecheck as typed_tree
 from lend.ir import syntax
 from lend.ir.print import print_kernel
-from lend.ir.typed import Kernel
+from lend.ir.typed import Kernel, Value
 from lend.ir.verify import verify_kernel
 from lend.language.signature import ArgumentType, ComptimeValue, Signature
 from lend.language.types import MathMode, ScalarType
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from lend.checks.judge import Judgement
     from lend.checks.require import Require
     from lend.ir.typed import Value
+    from lend.lower.device.module import DeviceCode
     from lend.plan.regions import Plan
-    from lend.targets.cpu.emit import CompiledModule
+    from lend.targets.protocol import Module, TargetDevice
 
 
 @dataclass
@@ -54,18 +55,25 @@ class Compilation:
     scheduled: Kernel | None = None
     plan: Plan | None = None
     ir: str | None = None
-    module: CompiledModule | None = None
+    module: Module | None = None
+    device: TargetDevice | None = None  # for which it is compiled; None: the processor
+    elements: int = 1  # that a thread of a device does where that can be
+    code: DeviceCode | None = None  # both passes, where it is compiled for a device
     times: dict[str, float] = field(default_factory=dict[str, float])  # seconds, by step
 
     @property
     def kernel(self) -> Kernel:
-        """The typed tree."""
+        """The typed tree; once it is judged, with the barriers that follow branches and loops of unknown course."""
+        if self.judgement is not None:
+            return self.judgement.kernel
         assert self.checked is not None and self.checked.kernel is not None
         return self.checked.kernel
 
     def fresh(self) -> Compilation:
         """The same specialisation at the start of the pipeline."""
-        return Compilation(self.captured, self.tree, self.signature, self.types, self.typevars, self.math, self.require)
+        again = Compilation(self.captured, self.tree, self.signature, self.types, self.typevars, self.math, self.require)
+        again.device, again.elements = self.device, self.elements
+        return again
 
     def choices(self) -> dict[str, str]:
         """What tells this specialisation from others of its kernel, as text: type variables and compile-time values."""
@@ -132,7 +140,17 @@ def plan(c: Compilation) -> None:
     from lend.targets.cpu.target import cpu
 
     assert c.scheduled is not None
-    c.plan = plan(c.scheduled, cpu().machine.vector_bytes)
+    if c.device is not None:
+        from lend.plan.device import device_plan
+
+        c.plan = device_plan(c.scheduled, c.elements)
+        return
+    whole = frozenset[Value]()
+    if c.judgement is not None and c.launch_proofs is None and any(p.index is not None for p in c.kernel.parameters):
+        from lend.checks.read_whole import read_whole
+
+        whole = read_whole(c.judgement)
+    c.plan = plan(c.scheduled, cpu().machine.vector_bytes, whole)
 
 
 def lower(c: Compilation) -> None:
@@ -140,13 +158,23 @@ def lower(c: Compilation) -> None:
     from lend.lower.module import lower
 
     assert c.plan is not None
-    c.ir = lower(c.plan)
+    if c.device is None:
+        c.ir = lower(c.plan)
+        return
+    from lend.lower.device.module import lower_for_device
+
+    c.code = lower_for_device(c.plan, c.device.abi)
+    c.ir = f"{c.code.host}\n{c.code.device}"
 
 
 def emit(c: Compilation) -> None:
     """LLVM IR -> machine code, loaded."""
     from lend.targets.cpu.target import cpu
 
+    if c.device is not None:
+        assert c.code is not None
+        c.module = c.device.compile(c.code)
+        return
     assert c.ir is not None
     c.module = cpu().compile(c.ir)
 

@@ -19,6 +19,7 @@ from lend.driver.definition import Definition
 from lend.driver.kept import KeptCode, Loops, Place, Verdicts
 from lend.driver.remembered import RememberedProofs
 from lend.frontend.capture import Dependency
+from lend.language.moves import Move
 from lend.language.signature import ArgumentType, ResultShape
 from lend.language.types import ArrayType, ScalarType
 from lend.runtime.launch import Executable
@@ -28,13 +29,14 @@ from lend.runtime.settings import Settings
 if TYPE_CHECKING:
     from lend.driver.launch_proofs import LaunchProofs
     from lend.driver.pipeline import Compilation
+    from lend.targets.protocol import TargetDevice
 
 
 class Specialisation:
     """A kernel compiled for the types of a call.
 
     launch_proofs: what is decided at each call. loops: bounds of its iterations (`plan/iterations.py`). place: where it is kept
-    on disk, if it is.
+    on disk, if it is. tested: parameters whose elements its code tests as it goes, and changes nothing if they are wrong.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class Specialisation:
         launch_proofs: RememberedProofs | None = None,
         verdicts: Verdicts | None = None,
         place: Place | None = None,
+        tested: tuple[str, ...] = (),
     ) -> None:
         self.executable = executable
         self.dependencies = dependencies
         self.loops = loops
         self.launch_proofs = launch_proofs
         self.place = place
+        self.tested = tested
         self._compilation = compilation
         self._verdicts = verdicts
 
@@ -72,16 +76,23 @@ def specialise(
     typevars: dict[TypeVar, ScalarType],
     settings: Settings,
     index_arrays: Callable[[Any], None] | None,
+    device: TargetDevice | None = None,
 ) -> Specialisation:
-    """A specialisation, compiled now or before. Raises CompileError."""
+    """A specialisation for the processor or a device, compiled now or before. Raises CompileError."""
     disk = kept.store(settings)
-    key = None if disk is None else kept.code_key(definition, types, typevars, settings)
+    key = (
+        None
+        if disk is None
+        else kept.code_key(definition, types, typevars, settings, None if device is None else f"{device.key} {settings.elements}")
+    )
     if disk is not None and key is not None:
         found = kept.find_code(disk, key, definition, types)
-        made = None if found is None else _from_kept(found, definition, types, typevars, index_arrays)
+        made = None if found is None else _from_kept(found, definition, types, typevars, index_arrays, device)
         if made is not None:
             return made
-    compilation = compiled(definition.compilation(types, typevars), settings)
+    started = definition.compilation(types, typevars)
+    started.device, started.elements = device, settings.elements
+    compilation = compiled(started, settings)
     made, code, reads = _from_compilation(compilation, definition, index_arrays)
     if disk is not None and key is not None:
         made.place = kept.save_code(disk, key, definition, types, reads, code, made.proofs)
@@ -115,11 +126,31 @@ def _from_compilation(
         iteration_bounds(kernel),
         None,
         None if found is None else tuple(found.places),
+        moves=_moves(compilation),
+        tested=_tested(compilation),
     )
     executable = _executable(code, definition, module, index_arrays)
     open_proofs = None if found is None else RememberedProofs(found.places, lambda: found)
-    made = Specialisation(executable, code.dependencies, code.loops, lambda: compilation, open_proofs)
+    made = Specialisation(executable, code.dependencies, code.loops, lambda: compilation, open_proofs, tested=code.tested)
     return made, code, checked.reads
+
+
+def _moves(compilation: Compilation) -> tuple[Move | None, ...]:
+    """What the device needs of the arrays that are lent for writing."""
+    if compilation.device is None or compilation.launch_proofs is not None:
+        return ()
+    from lend.checks.moves import moves_of
+
+    assert compilation.judgement is not None
+    return moves_of(compilation.judgement)
+
+
+def _tested(compilation: Compilation) -> tuple[str, ...]:
+    """The names of the index arrays that the code tests as it goes."""
+    if compilation.device is not None or compilation.plan is None:
+        return ()
+    arrays = compilation.plan.tested
+    return tuple(parameter.name for parameter in compilation.kernel.parameters if parameter.value in arrays)
 
 
 def _from_kept(
@@ -128,19 +159,22 @@ def _from_kept(
     types: tuple[ArgumentType, ...],
     typevars: dict[TypeVar, ScalarType],
     index_arrays: Callable[[Any], None] | None,
+    device: TargetDevice | None,
 ) -> Specialisation | None:
-    module = assembled.load(code.object_code)
+    module = assembled.load(code.object_code) if device is None else device.load(code.object_code)
     if module is None:
         return None
     executable = _executable(code, definition, module, index_arrays)
 
     def start() -> Compilation:
-        return definition.compilation(types, typevars)
+        compilation = definition.compilation(types, typevars)
+        compilation.device = device
+        return compilation
 
     open_proofs = None
     if code.open_values is not None:
         open_proofs = RememberedProofs(code.open_values, lambda: _judged(start()), code.place)
-    return Specialisation(executable, code.dependencies, code.loops, start, open_proofs, code.verdicts, code.place)
+    return Specialisation(executable, code.dependencies, code.loops, start, open_proofs, code.verdicts, code.place, code.tested)
 
 
 def _judged(compilation: Compilation) -> LaunchProofs:
@@ -164,6 +198,7 @@ def _executable(code: KeptCode, definition: Definition, module: Any, index_array
         module,
         index_arrays,
         _release(code.result),
+        code.moves,
     )
 
 

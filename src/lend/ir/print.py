@@ -252,8 +252,18 @@ class _Printer:
                 return f"allocate {self.uses(operation.sizes)}{self.site(operation.extent_site, operation.memory_site)}"
             case typed.Local():
                 return f"local {', '.join(map(str, operation.sizes))}"
+            case typed.Shared():
+                return f"shared {', '.join(map(str, operation.sizes))}"
+            case typed.Sync():
+                return "sync inserted" if operation.inserted else "sync"
+            case typed.Subgroup():
+                return f"subgroup {operation.operator} {operation.size} {self.uses(operation.operands)}".rstrip()
+            case typed.Atomic():
+                return self.atomic(operation)
             case typed.Distinct():
                 return f"distinct {self.uses(operation.operands)}"
+            case typed.Within():
+                return f"within {self.uses(operation.operands)} {operation.count}"
             case typed.Require():
                 said = ""
                 if operation.facts is not None:
@@ -262,6 +272,12 @@ class _Printer:
                 return f"require {self.uses(operation.operands)}{self.site(operation.site)}{said}"
             case _:
                 raise InternalError(f"no text for {type(operation).__name__}", operation.span)
+
+    def atomic(self, operation: typed.Atomic) -> str:
+        place = self.element(operation.array, operation.indices, ())
+        expected = "" if operation.expected is None else f" if {self.use(operation.expected)}"
+        value = "" if operation.value is None else f" {self.use(operation.value)}"
+        return f"atomic {operation.operator} {place}{expected}{value} {operation.order}{self.site(operation.site)}"
 
     def control(self, operation: typed.Operation, indent: str) -> None:
         inner = indent + INDENT
@@ -288,10 +304,18 @@ class _Printer:
             case typed.Call():
                 arguments = self.uses(operation.arguments)
                 parameters = ", ".join(map(self.define, operation.body.parameters))
-                self.line(f"call {operation.name}({arguments}) ({parameters}) {{", operation.span, indent)
+                lent = ", ".join(f"{'mut ' if loan.writes else ''}{loan.argument}" for loan in operation.loans)
+                known = f" lends {lent}" if lent else ""
+                self.line(f"call {operation.name}({arguments}) ({parameters}){known} {{", operation.span, indent)
                 self.region(operation.body, inner)
             case typed.Parallel():
-                self.parallel(operation, indent)
+                known = (" independent" if operation.independent else "") + (" final" if operation.final_writes else "")
+                self.parallel(operation, "parallel", self.box(operation), f"{self.site(operation.site)}{known}", indent)
+            case typed.Blocks():
+                known = " independent" if operation.independent else ""
+                self.parallel(operation, "blocks", self.box(operation), f"{self.site(operation.site)}{known}", indent)
+            case typed.Threads():
+                self.parallel(operation, "threads", list(map(str, operation.sizes)), "", indent)
             case _:
                 raise InternalError(f"no text for {type(operation).__name__}", operation.span)
         results = ", ".join(map(self.define, operation.results))
@@ -301,12 +325,15 @@ class _Printer:
     def carried(parameters: list[str], inits: str) -> str:
         return f" ({', '.join(parameters)}) = ({inits})" if parameters else ""
 
-    def parallel(self, operation: typed.Parallel, indent: str) -> None:
-        box = ", ".join(map(self.extent, operation.box))
+    def box(self, operation: typed.Parallel | typed.Blocks) -> list[str]:
+        return list(map(self.extent, operation.box))
+
+    def parallel(
+        self, operation: typed.Parallel | typed.Blocks | typed.Threads, word: str, box: list[str], after: str, indent: str
+    ) -> None:
         inits = [f"{r.operator}({self.uses(r.inits)})" for r in operation.reductions]
         parameters = list(map(self.define, operation.body.parameters))
-        indices, values = parameters[: len(operation.box)], parameters[len(operation.box) :]
+        indices, values = parameters[: len(box)], parameters[len(box) :]
         reduced = f" reduce ({', '.join(values)}) = {', '.join(inits)}" if values else ""
-        known = (" independent" if operation.independent else "") + (" final" if operation.final_writes else "")
-        self.line(f"parallel {', '.join(indices)} in {box}{reduced}{self.site(operation.site)}{known} {{", operation.span, indent)
+        self.line(f"{word} {', '.join(indices)} in {', '.join(box)}{reduced}{after} {{", operation.span, indent)
         self.region(operation.body, indent + INDENT)

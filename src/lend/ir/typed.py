@@ -155,7 +155,8 @@ class Binary(_OneResult):
 class Math(_OneResult):
     """A mathematical function of `language/functions.py`, by name; arguments all of one float or complex type.
 
-    The result has that type, except where the table says otherwise (`isnan` gives bool_, `real` the part's type).
+    The result has that type, except where the table says otherwise (`isnan` gives bool_, `real` the part's type). `as_u64` and
+    its kin give the argument's bits as a number of the type they name.
     """
 
     span: Span
@@ -232,6 +233,26 @@ class Size(_OneResult):
 
 
 @dataclass(frozen=True, eq=False)
+class Within(_OneResult):
+    """Whether the elements `first … first + count - 1` of an index array of layout C lie in 0..bound-1 (planned).
+
+    If not, the kernel ends after the region with a fault at `site`, which is `WRONG_INDEX`.
+    """
+
+    span: Span
+    result: Value
+    array: Value
+    first: Value
+    count: int
+    bound: Value | int
+    site: int
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, self.first, *((self.bound,) if isinstance(self.bound, Value) else ()))
+
+
+@dataclass(frozen=True, eq=False)
 class Extent:
     """`lower, lower + step, …` below `upper` (above it, if the step is negative)."""
 
@@ -297,6 +318,7 @@ class Allocate(_OneResult):
     extent_site: int
     memory_site: int
     zeroed: bool = True  # not for `lend.empty`; scheduled: only where nothing is read before it is written, which is proved
+    assumed: bool = False  # made inside `lend.unchecked`: that nothing is read before it is written is not judged
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -310,10 +332,108 @@ class Local(_OneResult):
     span: Span
     result: Value
     sizes: tuple[int, ...]
+    zeroed: bool = True  # planned: not for what a team shares and for what its threads keep across barriers
 
     @property
     def operands(self) -> tuple[Value, ...]:
         return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Shared(_OneResult):
+    """Block level: an array that the threads of a block share, of constant sizes, layout C.
+
+    Each time it is reached it is the same memory with undefined content. Its borrow is OWNED, or ATOMIC: then it is zeroed each
+    time it is reached, before any thread goes on.
+    """
+
+    span: Span
+    result: Value
+    sizes: tuple[int, ...]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Sync(_NoResult):
+    """Inside `Threads`: no thread of the block passes before all have arrived. Orders shared and global memory.
+
+    `inserted`: not written by the user, but the barrier after a loop of unknown length or a branch that holds one.
+    """
+
+    span: Span
+    inserted: bool = False
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return ()
+
+
+SubgroupOperator = Literal[
+    "shuffle", "shuffle_xor", "shuffle_up", "shuffle_down", "ballot", "sync",
+    "reduce_add", "reduce_mul", "reduce_min", "reduce_max", "reduce_and", "reduce_or", "reduce_xor",
+    "scan_add", "scan_mul", "scan_min", "scan_max", "scan_and", "scan_or", "scan_xor",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroup:
+    """Inside `Threads`: an operation of `size` neighbouring threads, in row-major order of the block's threads.
+
+    `size` is a power of two up to 64 that divides their number. All threads of the sub-group get here together, like those of a
+    block to a `Sync`.
+
+    `value` is each thread's own part (None for `sync`); `lane` what a shuffle is told: the lane to read (`shuffle`), a mask
+    (`shuffle_xor`) or a distance (`up`, `down`), an i32. Where that names no lane of the sub-group, the result is the thread's
+    own value. `ballot` of a bool_ is a u64 with a bit for each lane. `reduce_*` combines the lanes as the halving tree of
+    `language/reduction.py` does, the same result in each lane; `scan_*` is inclusive, in the order of lanes, from the left.
+    `sync` orders memory between the lanes, the others do not.
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    operator: SubgroupOperator
+    size: int
+    value: Value | None
+    lane: Value | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return tuple(v for v in (self.value, self.lane) if v is not None)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return ()
+
+
+AtomicOperator = Literal["add", "min", "max", "and", "or", "xor", "exchange", "compare_exchange", "load", "store"]
+MemoryOrder = Literal["relaxed", "acquire", "release", "acq_rel", "seq_cst"]
+
+
+@dataclass(frozen=True, eq=False)
+class Atomic(_OneResult):
+    """One indivisible operation on `array[indices]` of an ATOMIC array of i32, i64, u32, u64, f32 or f64.
+
+    The result is the value before it (of a `store`, nothing reads it). `expected` is of `compare_exchange`: `value` is stored if
+    the element is bitwise equal to it. Integers wrap; `min` and `max` propagate NaN as `Binary` does. `site` is a "bounds" site
+    as of `Load`: a failed operation does nothing and gives 0.
+    """
+
+    span: Span
+    result: Value
+    operator: AtomicOperator
+    array: Value
+    indices: tuple[Value, ...]
+    value: Value | None  # None for `load`
+    expected: Value | None
+    order: MemoryOrder
+    site: int | None
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, *self.indices, *(v for v in (self.value, self.expected) if v is not None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,9 +539,25 @@ class While:
         return (self.condition, self.body)
 
 
+@dataclass(frozen=True)
+class Loan:
+    """An array that a called kernel borrows: which argument of the `Call` it is, and the parameter's name.
+
+    `writes`: it is borrowed to be changed, so no other loan may share an element with it; `assumed`: the user promises that.
+    """
+
+    argument: int
+    name: str
+    writes: bool
+    assumed: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Call:
-    """The body of a device function or of another kernel, in place: `body` has one parameter per argument."""
+    """The body of a device function or of another kernel, in place: `body` has one parameter per argument.
+
+    `loans`: what another kernel borrows; empty for a function.
+    """
 
     span: Span
     results: tuple[Value, ...]
@@ -429,6 +565,7 @@ class Call:
     filename: str
     arguments: tuple[Value, ...]
     body: Region
+    loans: tuple[Loan, ...] = ()
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -462,7 +599,8 @@ class Parallel:
     A zero step is a fault at `site` (None if all steps are non-zero constants). `independent`: it is proved, for every run that
     gets here, that no two iterations touch one element, one of them writing; private arrays and reductions aside.
     `final_writes`: it is proved that no iteration touches an element again that it has written (asked only where vectors can come
-    of it). `fallback`: this is the version for launches that fail the condition of another one.
+    of it). `fallback`: this is the version for launches that fail the condition of another one. `team` (planned): this was
+    `Blocks`; an iteration is a block, whose body holds the loops of its threads, `Parallel` too, which run where the block runs.
     """
 
     span: Span
@@ -473,6 +611,40 @@ class Parallel:
     site: int | None
     independent: bool = False
     final_writes: bool = False
+    fallback: bool = False
+    team: bool = False
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        out: list[Value] = []
+        for extent in self.box:
+            out += [extent.lower, extent.upper, extent.step]
+        for reduction in self.reductions:
+            out += reduction.inits
+        return tuple(out)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """`for … in lend.blocks(…)`: a box of blocks of threads, in no order (host level only).
+
+    `box`, `reductions`, `site` and `fallback` as in `Parallel`, `independent` too (of the threads of a block between barriers
+    as well), an iteration being a block: the tree of a reduction goes over the row-major position of the block. `body` is block
+    level: run once for each block, with scalar operations, loads, `Shared`, `If`, `For`, `While`, `Call` and `Threads`; it stores
+    nothing. Its values are the same for all threads of the block ("uniform").
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    box: tuple[Extent, ...]
+    reductions: tuple[Reduction, ...]
+    body: Region
+    site: int | None
+    independent: bool = False
     fallback: bool = False
 
     @property
@@ -489,6 +661,31 @@ class Parallel:
         return (self.body,)
 
 
+@dataclass(frozen=True, eq=False)
+class Threads:
+    """`for … in lend.threads(…)`: the threads of a block, which may wait for each other (inside `Blocks` only, not nested).
+
+    `sizes` are one to three constants, at most 1024 threads. `body` has as parameters one INDEX per size (from 0), then the
+    reductions' values, as in `Parallel`, and yields these. Its `results` are block level. Threads run in no order but that of the
+    `Sync`s they meet; there is one before and after the loop as well. A `Sync` may stand in `If`, `For`, `While` and `Call`
+    of the body where all threads of a block get to it together (obligation "barrier").
+    """
+
+    span: Span
+    results: tuple[Value, ...]
+    sizes: tuple[int, ...]
+    reductions: tuple[Reduction, ...]
+    body: Region
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return tuple(init for reduction in self.reductions for init in reduction.inits)
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return (self.body,)
+
+
 Operation = (
     Constant
     | Unary
@@ -498,10 +695,15 @@ Operation = (
     | Load
     | Store
     | Size
+    | Within
     | View
     | Reshape
     | Allocate
     | Local
+    | Shared
+    | Sync
+    | Subgroup
+    | Atomic
     | Distinct
     | Require
     | If
@@ -509,6 +711,8 @@ Operation = (
     | While
     | Call
     | Parallel
+    | Blocks
+    | Threads
 )
 
 # ----------------------------------------------------------------------------------------------------- kernels

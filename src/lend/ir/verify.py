@@ -20,7 +20,9 @@ Invariants of the typed tree:
 11. `View`: one part per dimension; the result has the extents' number of dimensions, the same element, no more rights, and is
     UNALIGNED if the array is. `Reshape`: as many dimensions as sizes; C stays C, UNALIGNED stays, the rest is STRIDED.
 12. `Allocate` and `Local`: OWNED, layout C, as many dimensions as sizes; a local's sizes are ints of at least 0.
-13. `Allocate`, `Reshape`, `Require` and `Parallel` stand at host level only, that is outside `Parallel`.
+13. `Allocate`, `Reshape`, `Require`, `Parallel` and `Blocks` stand at host level only, that is outside parallel loops. `Threads`
+    and `Shared` stand at block level: inside `Blocks`, outside `Threads`; `Sync` and `Subgroup` inside `Threads`. At block level
+    there is no `Store`, no `Atomic` and no `Local`.
 14. `If`: no region parameters; each region yields the results' types. `For`: parameters (INDEX, *carried). `While`: both regions
     have the carried values as parameters, the condition yields one bool_. Loop bodies yield the carried values, after a bool_
     where `stops`. `Call`: one parameter per argument; yields the results' types.
@@ -32,28 +34,38 @@ Invariants of the typed tree:
 18. What a parameter's `sizes` name are as many as its dimensions: ints, or INDEX values among the dims and what the body computes
     outside its regions; so is the bound of an `index`, which a Ref of integers may have; `contracts` has no parameters, may use
     the same values and the parameters, and yields bool_s.
-19. Sites are in range, of the kind the operation needs, and name as many threads as the enclosing `Parallel` has indices.
+19. Sites are in range, of the kind the operation needs, and name as many threads as the enclosing parallel loops have indices:
+    in `Threads` those of the blocks, then those of the threads.
+20. `Blocks`: one to three extents, else as 16 and 17. `Threads`: one to three sizes of at least 1, at most 1024 threads, else
+    as 17.
+21. `Shared`: as 12, or ATOMIC. ATOMIC arrays hold i32, i64, u32, u64, f32 or f64; no `Load` and no `Store` touches them, and what
+    flows from one (a view, a parameter, a result) is ATOMIC.
+22. `Atomic`: one subscript per dimension of an ATOMIC array; value, expected and result are its elements. A value unless it
+    loads, `expected` for `compare_exchange` alone; and, or, xor of integers. A load does not release, a store does not acquire.
+23. `Subgroup`: a power of two up to 64 that divides the number of threads. `sync` has no value and no result; `ballot` is of a
+    bool_ and gives u64; the others give the value's type, shuffles with an i32 `lane`; `reduce_*` and `scan_*` of what knows it.
+
+In a planned tree, sites may be missing (they are proved), and there are no `Blocks`: in a `Parallel` that is a `team` stand
+`Local` arrays, ATOMIC ones too, operations of the block, and `Parallel` loops of its threads; what the block does for all of them
+may have a site of the threads.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from lend.diagnostics.errors import InternalError
-from lend.diagnostics.sites import SiteKind
-from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Value
-from lend.language.arithmetic import cast
-from lend.language.libm import BINARY, COMPLEX, PREDICATES, TERNARY, UNARY
+from lend.ir.verify_scalars import OPERATORS, REDUCTIONS, Scalars, flows
 from lend.language.signature import ResultLeaf, ResultShape
 from lend.language.types import (
+    ATOMIC_ELEMENTS,
     BOOL_,
-    I64,
+    I32,
     INDEX,
-    PART,
+    U64,
     ArrayType,
     Borrow,
     ElementType,
@@ -64,28 +76,12 @@ from lend.language.types import (
     array_type,
 )
 
-INTEGER = frozenset("add sub mul floordiv mod pow shl shr and or xor min max eq ne lt le gt ge".split())  # noqa: SIM905
-OPERATORS: dict[str, frozenset[str]] = {
-    "bool": frozenset(("and", "or", "xor", "min", "max", *typed.COMPARISONS)),
-    "int": INTEGER,
-    "uint": INTEGER,
-    "float": frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "pow", "min", "max", *typed.COMPARISONS)),
-    "complex": frozenset(("add", "sub", "mul", "div", "pow", "eq", "ne")),
-}
-REDUCTIONS = frozenset(("add", "mul", "and", "or", "xor", "min", "max"))
-INTEGER_SITES: dict[str, SiteKind] = {
-    "floordiv": "division",
-    "mod": "division",
-    "shl": "shift",
-    "shr": "shift",
-    "pow": "exponent",
-}
-PYTHON_TYPES: dict[str, type] = {"bool": bool, "int": int, "uint": int, "float": float, "complex": complex}
+__all__ = ["flows", "verify_kernel"]
 
 
-def verify_kernel(kernel: typed.Kernel) -> None:
-    """Raise InternalError, with the span in hand, if `kernel` breaks an invariant of the typed tree."""
-    _Verifier(kernel).run()
+def verify_kernel(kernel: typed.Kernel, planned: bool = False) -> None:
+    """Raise InternalError, with the span in hand, if `kernel` breaks an invariant of the typed tree, or of a planned one."""
+    _Verifier(kernel, planned).run()
 
 
 def leaves(shape: ResultShape | None) -> Iterator[ResultLeaf]:
@@ -97,27 +93,7 @@ def leaves(shape: ResultShape | None) -> Iterator[ResultLeaf]:
             yield from leaves(item)
 
 
-def flows(source: Type, target: Type) -> bool:
-    """Whether a value of type `source` may become a parameter or result of type `target`."""
-    if not (isinstance(source, ArrayType) and isinstance(target, ArrayType)):
-        return source is target
-    if source.element is not target.element or source.dimensions != target.dimensions:
-        return False
-    if target.borrow.writable and not source.borrow.writable:
-        return False
-    strided = target.layout is Layout.STRIDED and source.layout is not Layout.UNALIGNED
-    return target.layout is source.layout or strided or target.layout is Layout.UNALIGNED
-
-
-class _Verifier:
-    def __init__(self, kernel: typed.Kernel) -> None:
-        self.kernel = kernel
-        self.span = kernel.span
-        self.defined: set[Value] = set()  # everywhere
-        self.visible: set[Value] = set()  # here
-        self.constants: dict[Value, Any] = {}
-        self.threads = 0  # indices of the enclosing Parallel
-
+class _Verifier(Scalars):
     def run(self) -> None:
         kernel = self.kernel
         for dim in kernel.dims:
@@ -125,6 +101,8 @@ class _Verifier:
         for parameter in kernel.parameters:
             type = parameter.value.type
             self.require(not isinstance(type, ArrayType) or type.borrow is not Borrow.OWNED, f"{parameter.name} is lent as owned")
+            if isinstance(type, ArrayType):
+                self.atomic_element(type)
         self.define([*kernel.dims, *(parameter.value for parameter in kernel.parameters)])
         self.require(not kernel.body.parameters, "the kernel's body has parameters")
         self.region(kernel.body, [leaf.type for leaf in leaves(kernel.result)], "the kernel")
@@ -153,30 +131,6 @@ class _Verifier:
             self.use([bound])
             self.index(bound)
 
-    # ------------------------------------------------------------------------------------------------- basics
-
-    def fail(self, what: str) -> NoReturn:
-        raise InternalError(what, self.span)
-
-    def require(self, holds: bool, what: str) -> None:
-        if not holds:
-            self.fail(what)
-
-    def define(self, values: Iterable[Value]) -> None:
-        for value in values:
-            self.require(value not in self.defined, f"{value} is defined twice")
-            self.defined.add(value)
-            self.visible.add(value)
-
-    def use(self, values: Iterable[Value]) -> None:
-        for value in values:
-            self.require(value in self.visible, f"{value} is used where it is not defined")
-
-    def flow(self, sources: Sequence[Value], targets: Sequence[Type], what: str) -> None:
-        self.require(len(sources) == len(targets), f"{what}: {len(sources)} values for {len(targets)}")
-        for source, target in zip(sources, targets, strict=True):
-            self.require(flows(source.type, target), f"{what}: {source.type} becomes {target}")
-
     def region(self, region: typed.Region, yields: Sequence[Type], what: str) -> None:
         """A region's parameters, operations and yields; what it defines is not visible after it."""
         outside, span = set(self.visible), self.span
@@ -188,59 +142,24 @@ class _Verifier:
         self.flow(region.yields, yields, f"the yield of {what}")
         self.visible = outside
 
-    def site(self, number: int | None, kind: SiteKind | None) -> None:
-        if number is None:
-            return
-        self.require(0 <= number < len(self.kernel.sites), f"there is no site {number}")
-        site = self.kernel.sites[number]
-        self.require(kind is None or site.kind == kind, f"site {number} is of kind {site.kind}, not {kind}")
-        self.require(len(site.threads) == self.threads, f"site {number} names {len(site.threads)} threads of {self.threads}")
-
-    def index(self, *values: Value) -> None:
-        for value in values:
-            self.require(value.type in (INDEX, I64), f"{value} is no index")
-
-    def condition(self, value: Value) -> None:
-        self.require(value.type is BOOL_, f"the condition {value} is not bool_")
-
-    def scalar(self, value: Value) -> ScalarType:
-        if not isinstance(value.type, ScalarType):
-            self.fail(f"{value} is not a scalar")
-        return value.type
-
-    def array(self, value: Value) -> ArrayType:
-        if not isinstance(value.type, ArrayType):
-            self.fail(f"{value} is not an array")
-        return value.type
-
-    def result(self, value: Value, type: Type) -> None:
-        self.require(value.type is type, f"the result {value} should be {type}")
-
-    def host_level(self) -> None:
-        self.require(not self.threads, "an operation of the host level inside a parallel loop")
-
-    def nonzero_step(self, extents: Iterable[typed.Extent], site: int | None) -> None:
-        if site is None:
-            for extent in extents:
-                self.require(bool(self.constants.get(extent.step)), "a step that may be zero has no site")
-        self.site(site, "step")
-
-    def bounds(self, site: int | None) -> None:
-        self.require(site is not None or bool(self.kernel.unchecked), "an access without a site outside lend.unchecked")
-        self.site(site, "bounds")
-
     # --------------------------------------------------------------------------------------------- operations
 
     def operation(self, operation: typed.Operation) -> None:
-        self.span: Span = operation.span
+        self.span = operation.span
         self.use(operation.operands)
         match operation:
             case typed.Constant() | typed.Unary() | typed.Binary() | typed.Math() | typed.Cast():
                 self.scalar_operation(operation)
             case typed.Load() | typed.Store() | typed.Size() | typed.View():
                 self.access(operation)
-            case typed.Reshape() | typed.Allocate() | typed.Local():
+            case typed.Reshape() | typed.Allocate() | typed.Local() | typed.Shared():
                 self.memory(operation)
+            case typed.Sync():
+                self.at("thread")
+            case typed.Subgroup():
+                self.subgroup(operation)
+            case typed.Atomic():
+                self.atomic(operation)
             case typed.Distinct():
                 self.host_level()
                 array = operation.array.array
@@ -248,6 +167,9 @@ class _Verifier:
                 self.require(row, "a test of an array that is no row of integers")
                 self.require(operation.result.type is BOOL_, "a test whose result is no bool_")
                 self.index(operation.bound)
+            case typed.Within():
+                self.require(self.planned and self.array(operation.array).dimensions == 1, "a test inside of a loop")
+                self.index(operation.first)
             case typed.Require():
                 self.host_level()
                 self.condition(operation.condition)
@@ -262,87 +184,16 @@ class _Verifier:
         self.span = operation.span
         self.define(operation.results)
 
-    def scalar_operation(self, operation: typed.Constant | typed.Unary | typed.Binary | typed.Math | typed.Cast) -> None:
-        match operation:
-            case typed.Constant():
-                self.constant(self.scalar(operation.result), operation.value)
-                self.constants[operation.result] = operation.value
-            case typed.Unary():
-                self.unary(operation)
-            case typed.Binary():
-                self.binary(operation)
-            case typed.Math():
-                self.math(operation)
-            case typed.Cast():
-                source, target = self.scalar(operation.operand), self.scalar(operation.result)
-                allowed = source.kind != "complex" or target.kind in ("complex", "bool")
-                self.require(allowed, f"a cast from {source} to {target}")
-
-    def constant(self, type: ScalarType, value: Any) -> None:
-        exact = value.__class__ is PYTHON_TYPES[type.kind]
-        if exact and type.is_integer:
-            exact = type.minimum <= value <= type.maximum
-        elif exact and type.kind in ("float", "complex"):
-            parts = [(value.real, cast(type, value).real), (value.imag, cast(type, value).imag)]
-            exact = all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in parts)
-        self.require(exact, f"{value!r} is no constant of type {type}")
-
-    def unary(self, operation: typed.Unary) -> None:
-        operator, type = operation.operator, self.scalar(operation.operand)
-        allowed = {
-            "not": type is BOOL_,
-            "invert": type is BOOL_ or type.is_integer,
-            "neg": type is not BOOL_,
-            "abs": type is not BOOL_,
-        }
-        self.require(allowed.get(operator, False), f"{operator} of {type}")
-        self.result(operation.result, PART.get(type, type) if operator == "abs" else type)
-
-    def binary(self, operation: typed.Binary) -> None:
-        operator, type = operation.operator, self.scalar(operation.left)
-        self.require(operation.right.type is type, f"{operator} of {type} and {operation.right.type}")
-        self.require(operator in OPERATORS[type.kind], f"{operator} of {type}")
-        self.result(operation.result, BOOL_ if operator in typed.COMPARISONS else type)
-        kind = INTEGER_SITES.get(operator) if type.is_integer else None
-        if kind is None:
-            self.require(operation.site is None, f"{operator} of {type} has a site")
-        elif operation.site is None:
-            right = self.constants.get(operation.right)
-            harmless = bool(right) if kind == "division" else type.kind == "uint" or (right is not None and right >= 0)
-            self.require(harmless, f"{operator} of {type} has no site")
-        self.site(operation.site, kind)
-
-    def math(self, operation: typed.Math) -> None:
-        function, arguments = operation.function, operation.arguments
-        arity = 2 if function in BINARY or function == "complex" else 3 if function in TERNARY else 1
-        self.require(len(arguments) == arity and function != "pow", f"{function} of {len(arguments)} arguments")
-        type = self.scalar(arguments[0])
-        self.require(all(argument.type is type for argument in arguments), f"{function} of arguments of several types")
-        if function == "complex":
-            whole = next((c for c, part in PART.items() if part is type), None)
-            self.require(whole is not None and operation.result.type is whole, f"complex of {type} gives {operation.result.type}")
-            return
-        if function in PREDICATES:
-            known = type.kind == "float" or (type.kind == "complex" and function != "signbit")
-        elif function in ("real", "imag"):
-            known = type.kind == "complex"
-        elif function == "popcount":
-            known = type.is_integer
-        elif type.kind == "complex":
-            known = function in COMPLEX
-        else:
-            known = type.kind == "float" and function in UNARY | BINARY | TERNARY
-        self.require(known, f"{function} of {type}")
-        self.result(operation.result, BOOL_ if function in PREDICATES else PART[type] if function in ("real", "imag") else type)
-
     def access(self, operation: typed.Load | typed.Store | typed.Size | typed.View) -> None:
         array = self.array(operation.array)
         match operation:
             case typed.Load():
+                self.require(array.borrow is not Borrow.ATOMIC, f"a plain load from {array}")
                 self.element(array, operation.indices, operation.path, operation.result)
                 self.bounds(operation.site)
             case typed.Store():
-                self.require(array.borrow.writable, f"a store into {array}")
+                self.at("host", "grid", "thread", "team")
+                self.require(array.borrow.writable and array.borrow is not Borrow.ATOMIC, f"a store into {array}")
                 self.element(array, operation.indices, operation.path, operation.value)
                 self.bounds(operation.site)
             case typed.Size():
@@ -375,9 +226,10 @@ class _Verifier:
         type = self.array(operation.result)
         same = type.element is array.element and type.dimensions == kept
         same = same and not (type.borrow.writable and not array.borrow.writable)
+        same = same and (array.borrow is not Borrow.ATOMIC or type.borrow is Borrow.ATOMIC)
         self.require(same and (array.layout is not Layout.UNALIGNED or type.layout is Layout.UNALIGNED), f"{type} views {array}")
 
-    def memory(self, operation: typed.Reshape | typed.Allocate | typed.Local) -> None:
+    def memory(self, operation: typed.Reshape | typed.Allocate | typed.Local | typed.Shared) -> None:
         type = self.array(operation.result)
         self.require(type.dimensions == len(operation.sizes), f"{len(operation.sizes)} sizes of {type}")
         match operation:
@@ -387,6 +239,7 @@ class _Verifier:
                 array = self.array(operation.array)
                 layout = array.layout if array.layout in (Layout.C, Layout.UNALIGNED) else Layout.STRIDED
                 same = type.element is array.element and type.layout is layout
+                same = same and (array.borrow is not Borrow.ATOMIC or type.borrow is Borrow.ATOMIC)
                 self.require(same and (array.borrow.writable or not type.borrow.writable), f"{array} is reshaped to {type}")
                 self.site(operation.shape_site, "shape")
                 self.site(operation.view_site, "view")
@@ -395,10 +248,51 @@ class _Verifier:
                 self.index(*operation.sizes)
                 self.site(operation.extent_site, "extent")
                 self.site(operation.memory_site, "memory")
-            case typed.Local():
+            case typed.Local() | typed.Shared():
+                self.at(*(("block",) if isinstance(operation, typed.Shared) else ("host", "grid", "thread", "team")))
                 self.require(all(size >= 0 for size in operation.sizes), f"a local array of sizes {operation.sizes}")
+        self.atomic_element(type)
         if not isinstance(operation, typed.Reshape):
-            self.require(type.borrow is Borrow.OWNED and type.layout is Layout.C, f"a new array of type {type}")
+            shared = isinstance(operation, typed.Shared) or self.level == "team"
+            owned = type.borrow is Borrow.OWNED or (shared and type.borrow is Borrow.ATOMIC)
+            self.require(owned and type.layout is Layout.C, f"a new array of type {type}")
+
+    def atomic_element(self, type: ArrayType) -> None:
+        self.require(type.borrow is not Borrow.ATOMIC or type.element in ATOMIC_ELEMENTS, f"an array of type {type}")
+
+    # ------------------------------------------------------------------------------------------ teams, atomics
+
+    def atomic(self, operation: typed.Atomic) -> None:
+        self.at("host", "grid", "thread")
+        array, operator = self.array(operation.array), operation.operator
+        self.require(array.borrow is Borrow.ATOMIC, f"an atomic operation on {array}")
+        for value in (operation.result, operation.value, operation.expected):
+            if value is not None:
+                self.element(array, operation.indices, (), value)
+        self.require((operation.value is None) == (operator == "load"), f"the value of {operator}")
+        self.require((operation.expected is None) == (operator != "compare_exchange"), f"what {operator} expects")
+        bits = operator not in ("and", "or", "xor") or self.scalar(operation.result).is_integer
+        order = {"load": ("release", "acq_rel"), "store": ("acquire", "acq_rel")}.get(operator, ())
+        self.require(bits and operation.order not in order, f"{operator} {operation.order} of {array}")
+        self.bounds(operation.site)
+
+    def subgroup(self, operation: typed.Subgroup) -> None:
+        self.at("thread")
+        operator, size, value = operation.operator, operation.size, operation.value
+        self.require(1 <= size <= 64 and size & (size - 1) == 0 and self.team % size == 0, f"sub-groups of {size}")
+        self.require(len(operation.results) == (operator != "sync"), f"results of {operator}")
+        self.require((operation.lane is not None) == operator.startswith("shuffle"), f"the lane of {operator}")
+        if operation.lane is not None:
+            self.require(operation.lane.type is I32, f"a lane of type {operation.lane.type}")
+        if value is None:
+            self.require(operator == "sync", f"{operator} of nothing")
+            return
+        type = self.scalar(value)
+        if operator == "ballot":
+            self.require(type is BOOL_, f"a ballot of {type}")
+        elif not operator.startswith("shuffle"):
+            self.require(operator.partition("_")[2] in OPERATORS[type.kind], f"{operator} of {type}")
+        self.result(operation.results[0], U64 if operator == "ballot" else type)
 
     # ------------------------------------------------------------------------------------------------ control
 
@@ -422,9 +316,17 @@ class _Verifier:
                 self.region(operation.body, [BOOL_, *results] if operation.stops else results, "a loop")
             case typed.Call():
                 self.flow(operation.arguments, [p.type for p in operation.body.parameters], f"an argument of {operation.name}")
+                lent = [operation.arguments[loan.argument].type for loan in operation.loans]
+                self.require(all(isinstance(type, ArrayType) for type in lent), f"a loan to {operation.name} that is no array")
                 self.region(operation.body, results, operation.name)
             case typed.Parallel():
                 self.parallel(operation, results)
+            case typed.Blocks():
+                self.host_level()
+                self.require(1 <= len(operation.box) <= 3, f"{len(operation.box)} extents of blocks")
+                self.boxed(operation, results, "block")
+            case typed.Threads():
+                self.team_threads(operation, results)
             case _:
                 self.fail(f"an unknown operation {type(operation).__name__}")
 
@@ -434,21 +336,42 @@ class _Verifier:
         self.flow(inits, results, "a carried value")
 
     def parallel(self, operation: typed.Parallel, results: list[Type]) -> None:
-        self.host_level()
+        if self.level != "team":
+            self.host_level()
         self.require(1 <= len(operation.box) <= 6, f"a box of {len(operation.box)} extents")
+        self.require(not operation.team or (self.planned and self.level == "host"), "blocks of threads as a parallel loop")
+        self.boxed(operation, results, "team" if operation.team else "thread" if self.level == "team" else "grid")
+
+    def boxed(
+        self, operation: typed.Parallel | typed.Blocks, results: list[Type], level: Literal["grid", "block", "thread", "team"]
+    ) -> None:
         for extent in operation.box:
             self.index(extent.lower, extent.upper, extent.step)
         self.nonzero_step(operation.box, operation.site)
-        inits: list[Value] = []
-        for reduction in operation.reductions:
+        self.reductions(operation.reductions)
+        indices: list[Type] = [INDEX] * len(operation.box)
+        self.carried(operation.body, indices, [init for r in operation.reductions for init in r.inits], results)
+        before = self.threads, self.level
+        self.threads, self.level = self.threads + len(operation.box), level
+        self.region(operation.body, results, "a parallel loop")
+        self.threads, self.level = before
+
+    def team_threads(self, operation: typed.Threads, results: list[Type]) -> None:
+        self.at("block")
+        sizes = operation.sizes
+        self.require(1 <= len(sizes) <= 3 and min(sizes) >= 1 and math.prod(sizes) <= 1024, f"threads of sizes {sizes}")
+        self.reductions(operation.reductions)
+        indices: list[Type] = [INDEX] * len(sizes)
+        self.carried(operation.body, indices, operation.operands, results)
+        outer = self.threads
+        self.threads, self.level, self.team = outer + len(sizes), "thread", math.prod(sizes)
+        self.region(operation.body, results, "the threads of a block")
+        self.threads, self.level, self.team = outer, "block", 1
+
+    def reductions(self, reductions: tuple[typed.Reduction, ...]) -> None:
+        for reduction in reductions:
             operator, values = reduction.operator, reduction.inits
             self.require(bool(values), "a reduction of nothing")
             kinds = [self.scalar(value).kind for value in values]
             known = operator in (REDUCTIONS if len(values) == 1 else ("min", "max"))
             self.require(known and all(operator in OPERATORS[kind] for kind in kinds), f"a reduction by {operator} of {kinds}")
-            inits += values
-        indices: list[Type] = [INDEX] * len(operation.box)
-        self.carried(operation.body, indices, inits, results)
-        self.threads = len(operation.box)
-        self.region(operation.body, results, "a parallel loop")
-        self.threads = 0

@@ -31,6 +31,8 @@ MAX_SIZE = 1 << 46
 
 NO_FAULT = (1 << 63) - 1
 HOST_LEVEL = -1
+DEVICE_FAILED = -2  # a site: a device did not do what it was asked to
+WRONG_INDEX = -3  # a site: an index array, tested by the loop that reads it, is not what its type says; nothing has been stored
 NO_SITE = -1  # no memory for what the user did not ask for: partial results of a reduction, a local array
 
 

@@ -22,7 +22,7 @@ from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
 from lend.language.signature import ArrayKind, ComptimeKind, IndexFacts, ParameterKind, ScalarKind, TupleKind
 from lend.language.structs import struct_type
-from lend.language.types import BF16, I64, SCALARS, Borrow, ElementType, ScalarType
+from lend.language.types import ATOMIC_ELEMENTS, BF16, I64, SCALARS, Borrow, ElementType, ScalarType, StructType
 
 MAX_DIMENSIONS = 6
 INDEX_NAMES: dict[IndexKind, str] = {"index": "Index", "unique": "Unique", "offsets": "Offsets"}
@@ -112,6 +112,12 @@ def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
         raise AnnotationRefused(
             f"an array has at most {MAX_DIMENSIONS} dimensions, not {len(annotation.sizes)}",
             "merge some of them with `reshape` before the call",
+        )
+    if annotation.borrow is Borrow.ATOMIC and isinstance(element, ScalarType | StructType) and element not in ATOMIC_ELEMENTS:
+        raise AnnotationRefused(
+            f"`{annotation_text(annotation)}`: there are no atomic operations on `{element.name}`",
+            "write `Atomic` of i32, i64, u32, u64, f32 or f64",
+            "L0418",
         )
     kind = ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes), facts)
     check_facts(kind)

@@ -1,4 +1,4 @@
-"""What users write in annotations: `Ref`, `Mut`, `Out`, `comptime`, scalar types and type variables.
+"""What users write in annotations: `Ref`, `Mut`, `Out`, `Atomic`, `comptime`, scalar types and type variables.
 
 Does: make `Ref[f32, N]` a value at run time and a type for type checkers.  Does not: judge it (`annotations.py`).
 
@@ -91,6 +91,19 @@ if TYPE_CHECKING:
         def __getitem__(self, index: Any, /) -> Any: ...
         def __setitem__(self, index: Any, value: Any, /) -> None: ...
 
+    class Atomic(Protocol[E_co, *Sizes]):
+        """A shared borrow that is changed by atomic operations only, such as `h[i] += 1` and `h.max(i, v)`.
+
+        Of i32, i64, u32, u64, f32 or f64. Its operations are those of `lend.language.intrinsics.SharedArray`.
+        """
+
+        @property
+        def shape(self) -> tuple[Any, ...]: ...
+        def __len__(self) -> int: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
+        def __setitem__(self, index: Any, value: Any, /) -> None: ...
+        def __getattribute__(self, name: str, /) -> Any: ...  # so that NumPy arrays, which lack the operations, can be lent
+
     class Index(int, Generic[*Sizes]):
         """`Index[D]`: an element in 0..D-1, tested when the array is lent."""
 
@@ -144,6 +157,11 @@ else:
         """An exclusive borrow: `Out[f32, N]` is written whole."""
 
         borrow = Borrow.OUT
+
+    class Atomic(_BorrowName):
+        """A shared borrow: `Atomic[i32, N]` is changed by atomic operations only."""
+
+        borrow = Borrow.ATOMIC
 
     class _IndexName:
         kind: IndexKind

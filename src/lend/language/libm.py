@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from lend.language.bit_patterns import bit_function, target_of
 from lend.language.rounding import bf16_bits, bf16_value, round_f32, rounding
 from lend.language.types import BF16, F16, F32, F64, PART, ScalarType
 
@@ -41,6 +42,8 @@ def math_function(function: str, types: Sequence[ScalarType]) -> Callable[..., A
 @cache
 def _math_function(function: str, types: tuple[ScalarType, ...]) -> Callable[..., Any]:
     kind = types[0].kind
+    if (target := target_of(function)) is not None:
+        return bit_function(types[0], target)
     if kind in ("bool", "int", "uint"):
         return _integer(function, types[0])
     if kind == "complex":

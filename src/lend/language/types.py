@@ -90,6 +90,9 @@ INDEX = ScalarType("index", "int", 64)
 
 SCALARS = (BOOL_, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, COMPLEX64, COMPLEX128)
 
+ATOMIC_ELEMENTS = (I32, I64, U32, U64, F32, F64)
+"""What `Atomic` arrays hold."""
+
 SIGNIFICAND = {F16: 11, BF16: 8, F32: 24, F64: 53}
 """Bits of precision of each float type, the hidden one included."""
 
@@ -184,6 +187,7 @@ class Borrow(Enum):
     REF = "Ref"
     MUT = "Mut"
     OUT = "Out"
+    ATOMIC = "Atomic"  # shared, and changed by atomic operations only: no plain read or write
     OWNED = "owned"  # a temporary or a local array of the kernel's own
 
     @property

@@ -46,6 +46,11 @@ class Aliases:
         mine = self._roots.get(array, frozenset())
         return bool(mine) and mine.isdisjoint(roots)
 
+    def within(self, array: Value, roots: frozenset[int]) -> bool:
+        """Whether an array is known to lie in some of `roots`."""
+        mine = self._roots.get(array, frozenset())
+        return bool(mine) and mine <= roots
+
     def _of(self, roots: frozenset[int]) -> str:
         if not self._scopes or not roots:
             return ""

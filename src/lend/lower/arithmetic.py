@@ -122,6 +122,12 @@ class ScalarEmitter:
             return scalar_narrow.from_bits(self, type, raw)
         return raw
 
+    def apart(self, type: ScalarType, value: str) -> str:
+        """The same float, loaded by an instruction of its own, whatever uses it (`gathers.py`)."""
+        name, llvm = f"llvm.arithmetic.fence.f{8 * type.bytes}", register_type(type)
+        self.builder.module.declare(name, f"declare {llvm} @{name}({llvm})")
+        return self.builder.emit(f"call {llvm} @{name}({llvm} {value})")
+
     def store(self, type: ScalarType, value: str, pointer: str, align: int, metadata: str = "") -> None:
         """Write one value."""
         if type.kind == "complex":
@@ -137,7 +143,7 @@ class ScalarEmitter:
     def _parts(self, type: ScalarType, pointer: str, align: int) -> list[tuple[str, int]]:
         """Where the real and the imaginary part of a complex value lie, with their alignments."""
         size = PART[type].bytes
-        second = self.builder.emit(f"getelementptr i8, ptr {pointer}, i64 {size}")
+        second = self.builder.emit(f"getelementptr i8, ptr {pointer}, i64 {size}", _stem(pointer))
         return [(pointer, align), (second, math.gcd(align, size))]
 
     # ------------------------------------------------------------------------- building blocks of this folder
@@ -175,6 +181,47 @@ class ScalarEmitter:
     def rounded(self, type: ScalarType, value: str) -> str:
         """A result computed in `float` as a value of `type`: rounded if that is f16 or bf16."""
         return scalar_narrow.round_float(self, type, value) if type in (F16, BF16) else value
+
+    @property
+    def strictly_rounded(self) -> bool:
+        """Whether f32 divisions and square roots need more than the target's own to be rounded correctly."""
+        return self.mode == "strict" and not self.builder.module.dialect.rounds_division
+
+    def extremum(self, operator: str, name: str, a: str, b: str) -> str:
+        """The smaller ("min") or larger of two `float` or `double`: NaN if one is, and -0 below 0."""
+        if self.builder.module.dialect.orders_nan:
+            return self.intrinsic("minimum" if operator == "min" else "maximum", name, [a, b], flags="")
+        emit, bits = self.builder.emit, "i64" if name == "double" else "i32"
+        first = emit(f"fcmp {'olt' if operator == 'min' else 'ogt'} {name} {a}, {b}")
+        chosen = emit(f"select i1 {first}, {name} {a}, {name} {b}")
+        both = [emit(f"bitcast {name} {value} to {bits}") for value in (a, b)]
+        zeros = emit(f"{'or' if operator == 'min' else 'and'} {bits} {both[0]}, {both[1]}")
+        equal = emit(f"fcmp oeq {name} {a}, {b}")
+        chosen = emit(f"select i1 {equal}, {name} {emit(f'bitcast {bits} {zeros} to {name}')}, {name} {chosen}")
+        unordered = emit(f"fcmp uno {name} {a}, {b}")
+        return emit(f"select i1 {unordered}, {name} {emit(f'fadd {name} {a}, {b}')}, {name} {chosen}")
+
+    def remainder(self, name: str, a: str, b: str) -> str:
+        """C's `fmod`, exact."""
+        if self.builder.module.dialect.has_remainder:
+            return self.builder.emit(f"frem {name} {a}, {b}")
+        return math_functions.call_symbol(self, "fmod", name, [a, b])
+
+    def square_root(self, name: str, a: str) -> str:
+        """The square root, under "strict" rounded correctly."""
+        if name == "float" and self.strictly_rounded:
+            return self._by_way_of_double("sqrt", [a])
+        return self.intrinsic("sqrt", name, [a])
+
+    def _by_way_of_double(self, operation: str, operands: list[str]) -> str:
+        """An operation on f32 in f64, whose result, rounded again, is as if rounded once."""
+        emit = self.builder.emit
+        wide = [emit(f"fpext float {operand} to double") for operand in operands]
+        if operation == "sqrt":
+            result = self.intrinsic("sqrt", "double", wide, flags="")
+        else:
+            result = emit(f"{operation} double {wide[0]}, {wide[1]}")
+        return emit(f"fptrunc double {result} to float")
 
     # ------------------------------------------------------------------------------------ operators by kind
 
@@ -245,7 +292,9 @@ class ScalarEmitter:
         if operator in _FLOAT_COMPARE:
             return emit(f"fcmp {_FLOAT_COMPARE[operator]} {name} {a}, {b}")
         if operator in ("min", "max"):
-            return self.intrinsic("minimum" if operator == "min" else "maximum", name, [a, b], flags="")
+            return self.extremum(operator, name, a, b)
+        if operator == "div" and name == "float" and self.strictly_rounded:
+            return self.rounded(type, self._by_way_of_double("fdiv", [a, b]))
         if operator in ("add", "sub", "mul", "div"):
             return self.rounded(type, emit(f"f{operator} {self.flags}{name} {a}, {b}"))
         if operator in ("floordiv", "mod"):
@@ -261,7 +310,7 @@ class ScalarEmitter:
         """
         emit = self.builder.emit
         zero = float_text(0.0)
-        rest = emit(f"frem {name} {a}, {b}")
+        rest = self.remainder(name, a, b)
         by_zero = emit(f"fcmp oeq {name} {b}, {zero}")
         inexact = emit(f"fcmp une {name} {rest}, {zero}")
         b_negative = emit(f"fcmp olt {name} {b}, {zero}")
@@ -288,6 +337,11 @@ class ScalarEmitter:
         nonzero = emit(f"fcmp une {name} {quotient}, {zero}")
         result = emit(f"select i1 {nonzero}, {name} {rounded}, {name} {signed_zero}")
         return emit(f"select i1 {by_zero}, {name} {true_quotient}, {name} {result}")
+
+
+def _stem(pointer: str) -> str:
+    """What the names of pointers into the same memory begin with."""
+    return pointer[1:].partition(".")[0] if pointer.startswith("%") else "p"
 
 
 _POWER = """define internal TYPE @NAME(TYPE %base, TYPE %exponent) alwaysinline nounwind willreturn memory(none) {

@@ -10,11 +10,16 @@ bf16 `i16` bits, the rest alike.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from lend.lower.dialect import HOST, Dialect
+
 
 class ModuleBuilder:
-    """The text of one module: declarations, globals and functions."""
+    """The text of one module: declarations, globals and functions. `dialect`: what its scalar instructions are called."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = HOST) -> None:
+        self.dialect = dialect
         self._declarations: dict[str, str] = {}
         self._functions: list[str] = []
         self._metadata: list[str] = []
@@ -43,6 +48,29 @@ class ModuleBuilder:
         return "\n\n".join(part for part in parts if part) + "\n"
 
 
+_PURE = (
+    *(
+        "add ",
+        "sub ",
+        "mul ",
+        "and ",
+        "or ",
+        "xor ",
+        "shl ",
+        "lshr ",
+        "udiv ",
+        "urem ",
+        "icmp ",
+        "select ",
+        "zext ",
+        "sext ",
+        "trunc ",
+    ),
+    *("getelementptr ", "insertelement ", "extractelement ", "shufflevector "),
+)
+"""Instructions of integers and addresses without effects: the optimiser would find them twice, and takes longer to."""
+
+
 class FunctionBuilder:
     """The text of one function's body."""
 
@@ -53,6 +81,7 @@ class FunctionBuilder:
         self._names = 0
         self.block = "entry"
         self._closed = False
+        self._known: dict[str, str] = {}  # results of pure instructions of the open block, by their text
 
     def fresh(self, hint: str = "v") -> str:
         """A new local name, with its `%`."""
@@ -60,10 +89,25 @@ class FunctionBuilder:
         return f"%{hint}.{self._names}"
 
     def emit(self, text: str, hint: str = "v") -> str:
-        """Append `%name = text` and give the name."""
+        """Append `%name = text` and give the name. What the block has computed already is not computed again."""
+        pure = text.startswith(_PURE)
+        if pure and text in self._known:
+            return self._known[text]
         name = self.fresh(hint)
         self.append(f"{name} = {text}")
+        if pure:
+            self._known[text] = name
         return name
+
+    def later(self) -> Callable[[str], None]:
+        """Leave room for an instruction whose operands are not known yet: the phis of a loop. Call what this gives once."""
+        self.append("")
+        position = len(self._lines) - 1
+
+        def write(text: str) -> None:
+            self._lines[position] = f"  {text}"
+
+        return write
 
     def append(self, text: str) -> None:
         """Append an instruction without a result."""
@@ -87,6 +131,7 @@ class FunctionBuilder:
         self._lines.append(f"{block}:")
         self.block = block
         self._closed = False
+        self._known.clear()
 
     def jump(self, block: str) -> None:
         """Close the block with a jump."""

@@ -33,8 +33,8 @@ def write_chunk(host: FunctionWriter, region: DeviceRegion, iterations: str) -> 
     fine = builder.emit(f"icmp uge i64 {least}, {FINE}")
     chunk = builder.emit(f"select i1 {fine}, i64 {equal}, i64 {coarse}", "chunk")
     if region.unit > 1:
-        over = builder.emit(f"add i64 {chunk}, {region.unit - 1}")
-        chunk = builder.emit(f"and i64 {over}, {-region.unit}", "chunk")
+        units = builder.emit(f"udiv i64 {builder.emit(f'add i64 {chunk}, {region.unit - 1}')}, {region.unit}")
+        chunk = builder.emit(f"mul i64 {units}, {region.unit}", "chunk")
     return chunk
 
 

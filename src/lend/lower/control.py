@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from lend.ir.typed import Call, For, If, Value, While
 from lend.language.types import Type
+from lend.lower.builder import FunctionBuilder
 from lend.lower.faults import Failure
 from lend.lower.indexing import add, literal, multiply, range_count
 from lend.lower.values import Lowered, assemble, operands
@@ -46,21 +47,23 @@ def write_call(writer: FunctionWriter, operation: Call) -> None:
 
 
 def write_for(writer: FunctionWriter, operation: For) -> None:
-    """`for index in range(lower, upper, step)`."""
+    """`for index in range(lower, upper, step)`, counted by the index itself where `counts_itself`, else from 0."""
     builder, types = writer.builder, types_of(operation.results)
     lower, upper, step = (writer.scalar(v) for v in (operation.extent.lower, operation.extent.upper, operation.extent.step))
     mark = writer.enter(operation.body)
     inits = [writer.get(value) for value in operation.inits]
     count = checked_count(writer, lower, upper, step, operation.site)
-    body, latch, after = (builder.new_block(hint) for hint in ("loop", "latch", "after"))
-    some = builder.emit(f"icmp ne i64 {count}, 0")
+    if literal(count) == 0:
+        writer.leave(mark, inits)
+        writer.bind_all(operation.results, inits)
+        return
+    body, after = builder.new_block("loop"), builder.new_block("after")
     before = builder.block
-    builder.branch(some, body, after)
-    builder.open(body)
-    counter, bumped = builder.fresh("k"), builder.fresh("k")
-    builder.append(f"{counter} = phi i64 [ 0, %{before} ], [ {bumped}, %{latch} ]")
-    carried = open_carried(writer, types, inits, before, latch)
-    index = add(builder, lower, multiply(builder, counter, step))
+    enter_loop(builder, count, body, after)
+    itself = counts_itself(lower, step)
+    counter, bumped, close_counter = open_counter(builder, lower if itself else "0", before)
+    carried = open_carried(writer, types, inits, before)
+    index = counter if itself else add(builder, lower, multiply(builder, counter, step))
     writer.bind_all(operation.body.parameters, [index, *carried.values])
     writer.carried.append(operation.body.parameters[1:])
     with writer.facts.loop():
@@ -70,16 +73,22 @@ def write_for(writer: FunctionWriter, operation: For) -> None:
     stop, following = (yields[:1], yields[1:]) if operation.stops else ([], yields)
     writer.leave(mark, following)
     end = builder.block
-    builder.jump(latch)
-    builder.open(latch)
-    last = carried.close(writer, following, end)
-    builder.append(f"{bumped} = add nuw i64 {counter}, 1")  # at most `count`
-    done = builder.emit(f"icmp eq i64 {bumped}, {count}")
+    carried.close(following, end)
+    close_counter(end)
+    writer.between_iterations(types, operation.body)
+    builder.append(f"{bumped} = add {'nsw' if itself else 'nuw'} i64 {counter}, 1")  # at most `upper` or `count`
+    done = builder.emit(f"icmp eq i64 {bumped}, {upper if itself else count}")
     if stop:
         done = builder.emit(f"or i1 {done}, {stop[0]}")
     builder.branch(done, after, body, properties=writer.properties(operation))
     builder.open(after)
-    writer.bind_all(operation.results, writer.merge(types, [(inits, before), (last, latch)]))
+    left = [(following, end)]
+    writer.bind_all(operation.results, writer.merge(types, left if literal(count) else [(inits, before), *left]))
+
+
+def counts_itself(lower: str, step: str) -> bool:
+    """Whether a loop is counted by its index: LLVM then unrolls it with the odd iterations first, which suits short loops."""
+    return step == "1" and lower.startswith("%")
 
 
 def write_while(writer: FunctionWriter, operation: While) -> None:
@@ -87,11 +96,11 @@ def write_while(writer: FunctionWriter, operation: While) -> None:
     builder, types = writer.builder, types_of(operation.results)
     mark = writer.enter(operation.condition, operation.body)
     inits = [writer.get(value) for value in operation.inits]
-    head, body, latch, after = (builder.new_block(hint) for hint in ("while", "body", "latch", "after"))
+    head, body, after = (builder.new_block(hint) for hint in ("while", "body", "after"))
     before = builder.block
     builder.jump(head)
     builder.open(head)
-    carried = open_carried(writer, types, inits, before, latch)
+    carried = open_carried(writer, types, inits, before)
     arms: list[tuple[list[Lowered], str]] = []
     faulted = writer.faulted()
     if faulted is not None:
@@ -112,12 +121,11 @@ def write_while(writer: FunctionWriter, operation: While) -> None:
     stop, following = (yields[:1], yields[1:]) if operation.stops else ([], yields)
     writer.leave(mark, following)
     end = builder.block
-    builder.jump(latch)
-    builder.open(latch)
-    last = carried.close(writer, following, end)
+    carried.close(following, end)
+    writer.between_iterations(types, operation.body)
     if stop:
         assert isinstance(stop[0], str)
-        arms.append((last, latch))
+        arms.append((following, end))
         builder.branch(stop[0], after, head)
     else:
         builder.jump(head)
@@ -150,52 +158,60 @@ def counted_loop(
 ) -> None:
     """`for k in range(begin, end): body(k)`, where begin < end is known (both signed). `properties`: metadata nodes."""
     builder = writer.builder
-    loop, latch, after = (builder.new_block(name) for name in ("loop", "latch", "after"))
+    loop, after = builder.new_block("loop"), builder.new_block("after")
     before = builder.block
     builder.jump(loop)
     builder.open(loop)
-    counter, bumped = builder.fresh(hint), builder.fresh(hint)
-    builder.append(f"{counter} = phi i64 [ {begin}, %{before} ], [ {bumped}, %{latch} ]")
+    counter, bumped, close_counter = open_counter(builder, begin, before, hint)
     body(counter)
-    builder.jump(latch)
-    builder.open(latch)
+    close_counter(builder.block)
     builder.append(f"{bumped} = add nuw nsw i64 {counter}, 1")  # at most `end`; begin is not negative
     done = builder.emit(f"icmp eq i64 {bumped}, {end}")
     builder.branch(done, after, loop, properties=properties)
     builder.open(after)
 
 
+def enter_loop(builder: FunctionBuilder, count: str, body: str, after: str) -> None:
+    """Go on to a loop of `count` iterations, which opens, or past it where there are none."""
+    if literal(count):
+        builder.jump(body)
+    else:
+        builder.branch(builder.emit(f"icmp ne i64 {count}, 0"), body, after)
+    builder.open(body)
+
+
+def open_counter(builder: FunctionBuilder, begin: str, before: str, hint: str = "k") -> tuple[str, str, Callable[[str], None]]:
+    """At the start of a loop: its counter, the name of the next one, and what to call with the block that the loop ends in."""
+    counter, bumped, write = builder.fresh(hint), builder.fresh(hint), builder.later()
+    return counter, bumped, lambda end: write(f"{counter} = phi i64 [ {begin}, %{before} ], [ {bumped}, %{end} ]")
+
+
 @dataclass
 class Carried:
-    """The phis of a loop: what is carried now, and the names that the next values will have."""
+    """The phis of a loop: what is carried now."""
 
     types: list[Type]
     values: list[Lowered]
-    _following: list[list[tuple[str, str]]]
+    _close: list[list[Callable[[str, str], None]]]
 
-    def close(self, writer: FunctionWriter, following: list[Lowered], block: str) -> list[Lowered]:
-        """At the start of the latch, reached from `block` alone: name the next values, and give them."""
-        for type, names, value in zip(self.types, self._following, following, strict=True):
-            for (llvm, name), (_, operand) in zip(names, operands(type, value), strict=True):
-                writer.builder.append(f"{name} = phi {llvm} [ {operand}, %{block} ]")
-        return [
-            assemble(writer.builder, type, [name for _, name in names])
-            for type, names in zip(self.types, self._following, strict=True)
-        ]
+    def close(self, following: list[Lowered], block: str) -> None:
+        """At the end of the loop's last block: what is carried on."""
+        for type, writers, value in zip(self.types, self._close, following, strict=True):
+            for write, (_, operand) in zip(writers, operands(type, value), strict=True):
+                write(operand, block)
 
 
-def open_carried(writer: FunctionWriter, types: list[Type], inits: list[Lowered], before: str, latch: str) -> Carried:
-    """The phis at the start of a loop's first block, reached from `before` and from `latch`."""
+def open_carried(writer: FunctionWriter, types: list[Type], inits: list[Lowered], before: str) -> Carried:
+    """The phis at the start of a loop's first block, reached from `before` and from the loop's end."""
     builder = writer.builder
-    merged: list[list[str]] = []
-    following: list[list[tuple[str, str]]] = []
-    for type, init in zip(types, inits, strict=True):
-        names: list[str] = []
-        following.append([])
-        for llvm, operand in operands(type, init):
-            name = builder.fresh("next")
-            names.append(builder.emit(f"phi {llvm} [ {operand}, %{before} ], [ {name}, %{latch} ]"))
-            following[-1].append((llvm, name))
-        merged.append(names)
-    values = [assemble(builder, type, names) for type, names in zip(types, merged, strict=True)]
-    return Carried(types, values, following)
+    phis = [
+        [open_phi(builder, llvm, operand, before) for llvm, operand in operands(t, v)] for t, v in zip(types, inits, strict=True)
+    ]
+    values = [assemble(builder, type, [name for name, _ in names]) for type, names in zip(types, phis, strict=True)]
+    return Carried(types, values, [[close for _, close in names] for names in phis])
+
+
+def open_phi(builder: FunctionBuilder, llvm: str, init: str, before: str) -> tuple[str, Callable[[str, str], None]]:
+    """A phi at the start of a loop, and what to call with its next value and the block that this comes from."""
+    name, write = builder.fresh(), builder.later()
+    return name, lambda operand, end: write(f"{name} = phi {llvm} [ {init}, %{before} ], [ {operand}, %{end} ]")

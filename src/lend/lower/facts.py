@@ -25,9 +25,9 @@ FAR = 1 << 62
 class Facts:
     """The facts of one function being written. A *size* is an operand that is known not to be negative."""
 
-    def __init__(self, builder: FunctionBuilder) -> None:
+    def __init__(self, builder: FunctionBuilder, wanted: bool = True) -> None:
         self._builder = builder
-        self.wanted = True
+        self.wanted = wanted
         """Whether anything is said at all: without tests there is nothing to drop."""
         self.suffix = ""
         """What to append to an assumption, which for LLVM is an access of memory."""

@@ -29,6 +29,7 @@ from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name, tile_counts
 from lend.lower.scalars import index_word
 from lend.lower.shapes import Shapes
+from lend.lower.teams import MOST_ON_STACK, TeamWriter, kept_bytes
 from lend.lower.turns import release_turn, write_turn
 from lend.lower.values import ArrayValue, Lowered, carries_strides, describe
 from lend.lower.waves import Launch, WaveWriter
@@ -66,7 +67,7 @@ class HostWriter(FunctionWriter):
         self.table.sweep("0", [])
         self.builder.ret("i32 1")
         parameters = ", ".join(f"ptr noalias {name}" for name in (ARGUMENTS, RESULTS, FAULT))
-        size = "" if _computes(self.kernel.body) else "optsize "  # nothing to unroll or to vectorise: LLVM need not try
+        size = "" if computes(self.kernel.body) else "optsize "  # nothing to unroll or to vectorise: LLVM need not try
         self.builder.module.add_function(f"define i32 @kernel({parameters}) {size}nounwind {{\n{self.builder.body()}\n}}")
 
     # ------------------------------------------------------------------------------------------- boundary
@@ -169,7 +170,8 @@ class HostWriter(FunctionWriter):
             streaming = builder.emit(f"icmp ugt i64 {iterations}, {least}")
         turned = [(value, last) for value, last in region.turned if not self._written(region.parallel.body, value)]
         turns = {value: write_turn(self, self.array(value), last) for value, last in turned}
-        writer = RegionWriter(self, region, FAULT, axes, partials, streaming, self._panels(region), turns)
+        kind = TeamWriter if region.parallel.team else RegionWriter
+        writer = kind(self, region, FAULT, axes, partials, streaming, self._panels(region), turns)
         writer.write()
         phase = None if self._wave is None else self._wave.phase(region.parallel)
         if self._wave is None or phase is None:
@@ -187,7 +189,7 @@ class HostWriter(FunctionWriter):
             builder.append(f"call void @{fold}(ptr {partials}, i64 {blocks})")
             results += reducer.combine(builder, inits, reducer.load_partial(builder, partials, "0"))
             self._release(partials, blocks)
-        if can_fault(region.parallel.body):
+        if can_fault(region.parallel.body) or kept_bytes(region) > MOST_ON_STACK:
             self._stop_after_fault()
         return results
 
@@ -203,19 +205,27 @@ class HostWriter(FunctionWriter):
         return False
 
     def _panels(self, region: DeviceRegion) -> str:
-        """Whether tiles go panel by panel, and not row by row: where what the rows of a panel share exceeds a core's cache."""
+        """Whether tiles go panel by panel, and not row by row: where what the rows of a panel share exceeds a core's cache.
+
+        Of loops by rows: whether the arrays that they read exceed the last cache.
+        """
+        if region.by_rows is not None:
+            return self._exceed([self.array(value) for value in region.by_rows.arrays], LAST_CACHE, 4)
         arrays = [self.array(value) for value in region.panels if value in self.values]
         if region.tiling is None or region.tiling.by_row or not arrays:
             return "false"
+        return self._exceed(arrays, CORE_CACHE, 5)
+
+    def _exceed(self, arrays: list[ArrayValue], level: int, shift: int) -> str:
+        """Whether arrays are larger than a cache (a shift of 4), or a half of it (5)."""
         builder, total = self.builder, "0"
         for array in arrays:
             size = str(size_of(array.type.element))
             bytes = saturating_product(builder, [*array.sizes, size])
             total = add(builder, total, builder.emit(f"lshr i64 {bytes}, 4"))  # sixteenths: sums of a few do not wrap
         builder.module.declare("lend_cache_bytes", "declare i64 @lend_cache_bytes(i64)")
-        cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {CORE_CACHE})")
-        half = builder.emit(f"lshr i64 {cache}, 5")
-        return builder.emit(f"icmp ugt i64 {total}, {half}")
+        cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {level})")
+        return builder.emit(f"icmp ugt i64 {total}, {builder.emit(f'lshr i64 {cache}, {shift}')}")
 
     def _dispatch(self, region: DeviceRegion, env: str, iterations: str, axes: list[Axis]) -> None:
         """One chunk is run here; more are the pool's. Positions are those of iterations, or of tiles where tiles are not rows."""
@@ -266,7 +276,7 @@ class HostWriter(FunctionWriter):
         before = builder.block
         builder.branch(few, after, many)
         builder.open(many)
-        heap = temporaries.allocate(self, multiply(builder, blocks, str(reducer.partial_bytes)), NO_SITE)
+        heap = self._heap(multiply(builder, blocks, str(reducer.partial_bytes)))
         came = builder.block
         builder.jump(after)
         builder.open(after)
@@ -278,9 +288,17 @@ class HostWriter(FunctionWriter):
         few = builder.emit(f"icmp ule i64 {blocks}, {STACK_BLOCKS}")
         builder.branch(few, after, release)
         builder.open(release)
-        temporaries.release(self, partials)
+        self._free_heap(partials)
         builder.jump(after)
         builder.open(after)
+
+    def _heap(self, bytes: str) -> str:
+        """Memory of the host for partial results."""
+        return temporaries.allocate(self, bytes, NO_SITE)
+
+    def _free_heap(self, pointer: str) -> None:
+        """Give it back."""
+        temporaries.release(self, pointer)
 
     def _stop_after_fault(self) -> None:
         """Leave if a thread has recorded a fault."""
@@ -313,10 +331,10 @@ def _write_local(writer: HostWriter, operation: Local) -> None:
     temporaries.write_host_local(writer, operation, writer.table)
 
 
-def _computes(region: Region) -> bool:
+def computes(region: Region) -> bool:
     """Whether there is a loop at host level that launches nothing."""
     return any(
-        _computes(inner) or (isinstance(operation, typed.For | typed.While) and not _launches(operation))
+        computes(inner) or (isinstance(operation, typed.For | typed.While) and not _launches(operation))
         for operation in region.operations
         if not isinstance(operation, Parallel)
         for inner in operation.regions

@@ -47,6 +47,8 @@ def emit(
 ) -> str:
     """Append the instructions of one function and give its result, a value of `result_type`."""
     type = argument_types[0]
+    if function.startswith("as_"):
+        return _bits(emitter, type, result_type, arguments[0])
     if function == "complex":
         return emitter.pair(result_type, arguments[0], arguments[1])
     if type.kind == "complex":
@@ -61,6 +63,19 @@ def emit(
     raise InternalError(f"no function {function} of {type}")
 
 
+def _bits(emitter: ScalarEmitter, source: ScalarType, target: ScalarType, value: str) -> str:
+    """The bits of a value as a value of a type of the same width."""
+    if source in (F16, BF16):
+        value = scalar_narrow.to_bits(emitter, source, value)
+    elif source.is_float:
+        value = emitter.builder.emit(f"bitcast {register_type(source)} {value} to i{source.bits}")
+    if target in (F16, BF16):
+        return scalar_narrow.from_bits(emitter, target, value)
+    if not target.is_float:
+        return value
+    return emitter.builder.emit(f"bitcast i{target.bits} {value} to {register_type(target)}")
+
+
 def _real(emitter: ScalarEmitter, function: str, type: ScalarType, arguments: list[str]) -> str:
     name = register_type(type)
     if function in ("isnan", "isinf", "isfinite", "signbit"):
@@ -68,9 +83,11 @@ def _real(emitter: ScalarEmitter, function: str, type: ScalarType, arguments: li
     if function == "nextafter" and type in (F16, BF16):
         return _narrow_nextafter(emitter, type, arguments[0], arguments[1])
     if function == "fmod":
-        return emitter.builder.emit(f"frem {name} {arguments[0]}, {arguments[1]}")  # exact in every type
+        return emitter.remainder(name, arguments[0], arguments[1])  # exact in every type
     if function in ("fmax", "fmin"):
-        return _ignoring_nan(emitter, "maximum" if function == "fmax" else "minimum", name, arguments[0], arguments[1])
+        return _ignoring_nan(emitter, function[1:], name, arguments[0], arguments[1])
+    if function == "sqrt":
+        return emitter.rounded(type, emitter.square_root(name, arguments[0]))
     if function in INTRINSICS:
         return emitter.rounded(type, emitter.intrinsic(INTRINSICS[function], name, arguments))
     if function in LIBRARY:
@@ -85,13 +102,20 @@ def call_library(emitter: ScalarEmitter, function: str, type: ScalarType, argume
         return log_f32(emitter, arguments[0])
     if function == "exp" and emitter.mode != "strict":
         return exp(emitter, type, arguments[0])
-    symbol = LIBRARY[function] + ("" if type is F64 else "f")
-    strict = emitter.mode == "strict"
-    emitter.declare(symbol, name, [name] * len(arguments), f" {PURE}" + ("" if strict else f" {VECTOR_MARK}"))
+    return call_symbol(emitter, LIBRARY[function], name, arguments)
+
+
+def call_symbol(emitter: ScalarEmitter, function: str, name: str, arguments: list[str]) -> str:
+    """Call the target's own `function` of `float` or `double` values."""
+    dialect, strict = emitter.builder.module.dialect, emitter.mode == "strict"
+    symbol = dialect.symbol(function, name, len(arguments))
+    marks = f" {PURE}" + (f" {VECTOR_MARK}" if dialect.marked and not strict else "")
+    emitter.declare(symbol, f"{dialect.convention}{name}", [name] * len(arguments), marks)
     operands = ", ".join(f"{name} {a}" for a in arguments)
     fast = emitter.mode == "fast" and function != "pow"  # LLVM makes of a fast pow a call of the compiler's own library
     flags = emitter.flags if fast else ""
-    return emitter.builder.emit(f"call {flags}{name} @{symbol}({operands})" + (" nobuiltin" if strict else ""))
+    call = f"call {flags}{dialect.convention}{name} @{symbol}({operands})"
+    return emitter.builder.emit(call + (" nobuiltin" if strict else ""))
 
 
 def _predicate(emitter: ScalarEmitter, function: str, name: str, a: str) -> str:
@@ -105,12 +129,12 @@ def _predicate(emitter: ScalarEmitter, function: str, name: str, a: str) -> str:
     return emit(f"fcmp {'oeq' if function == 'isinf' else 'one'} {name} {size}, {float_text(float('inf'))}")
 
 
-def _ignoring_nan(emitter: ScalarEmitter, intrinsic: str, name: str, a: str, b: str) -> str:
+def _ignoring_nan(emitter: ScalarEmitter, operator: str, name: str, a: str, b: str) -> str:
     """The larger or smaller of what is a number. Not `llvm.maximumnum`: for x86 with AVX-512, LLVM 22 turns that of a NaN and a
     value known to be none (an integer converted, say) into NaN."""
     emit = emitter.builder.emit
     nan_a, nan_b = emit(f"fcmp uno {name} {a}, 0.0"), emit(f"fcmp uno {name} {b}, 0.0")
-    result = emitter.intrinsic(intrinsic, name, [a, b], flags="")
+    result = emitter.extremum(operator, name, a, b)
     result = emit(f"select i1 {nan_b}, {name} {a}, {name} {result}")
     return emit(f"select i1 {nan_a}, {name} {b}, {name} {result}")
 

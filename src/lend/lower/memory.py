@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from lend.ir.typed import Load, Local, Size, Store, Value, View
+from lend.ir.typed import Atomic, Load, Local, Size, Store, Value, View
 from lend.language.types import ElementType, ScalarType, StructType, size_of
 from lend.lower.faults import Failure, Subscripts
 from lend.lower.indexing import add, literal, multiply, offset, range_count
@@ -28,9 +28,10 @@ def write_load(writer: FunctionWriter, operation: Load) -> None:
 
     def access() -> str:
         pointer = address(writer, array, indices, operation.path)
-        return writer.scalars.load(type, pointer, array.alignment(type), writer.access(operation.array))
+        value = writer.read(type, pointer, array.alignment(type), writer.access(operation.array))
+        return writer.scalars.apart(type, value) if operation in writer.gathers else value
 
-    writer.bind(operation.result, _tested(writer, operation, indices, access, type))
+    writer.bind(operation.result, tested_access(writer, operation, indices, access, type))
 
 
 def write_store(writer: FunctionWriter, operation: Store) -> None:
@@ -41,10 +42,10 @@ def write_store(writer: FunctionWriter, operation: Store) -> None:
 
     def access() -> str:
         pointer = address(writer, array, indices, operation.path)
-        writer.scalars.store(type, value, pointer, array.alignment(type), writer.access(operation.array))
+        writer.write_element(type, value, pointer, array.alignment(type), writer.access(operation.array))
         return ""
 
-    _tested(writer, operation, indices, access, type)
+    tested_access(writer, operation, indices, access, type)
 
 
 def write_size(writer: FunctionWriter, operation: Size) -> None:
@@ -108,11 +109,8 @@ def local_bytes(operation: Local) -> int:
 
 def address(writer: FunctionWriter, array: ArrayValue, indices: list[str], path: tuple[int, ...]) -> str:
     """The address of `array[indices].path`."""
-    builder, start = writer.builder, "0"
-    for index, stride in zip(indices, array.strides, strict=True):
-        start = add(builder, start, multiply(builder, index, stride))
-    pointer = offset(builder, array.pointer, start)
-    return offset(builder, pointer, str(field_offset(array.type.element, path)))
+    pointer = writer.element(array.pointer, indices, array.strides)
+    return offset(writer.builder, pointer, str(field_offset(array.type.element, path)))
 
 
 def field_offset(element: ElementType, path: tuple[int, ...]) -> int:
@@ -128,8 +126,8 @@ def field_offset(element: ElementType, path: tuple[int, ...]) -> int:
 # ------------------------------------------------------------------------------------------------------- tests
 
 
-def _tested(
-    writer: FunctionWriter, operation: Load | Store, indices: list[str], access: Callable[[], str], type: ScalarType
+def tested_access(
+    writer: FunctionWriter, operation: Load | Store | Atomic, indices: list[str], access: Callable[[], str], type: ScalarType
 ) -> str:
     """`access()` if every index is inside: one unsigned comparison per dimension, to which a negative index is a large one.
 

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from lend.diagnostics.errors import InternalError
 from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Operation, Region, Value
 from lend.language.reduction import Accumulator
 from lend.language.types import BOOL_, ScalarType
+from lend.lower import plain_teams
 from lend.lower.plain_expressions import Expressions, call, literal, may_fail, ordered_operands, range_of, tuple_of
 from lend.lower.plain_run import reduced
 from lend.lower.plain_statements import (
@@ -71,6 +73,7 @@ class Module:
         self.alias: dict[Value, Value] = {}
         self.wishes: dict[Value, str] = {}
         self.called: dict[typed.Call, tuple[Function, list[Value]]] = {}
+        self.owners: list[Function] = []  # the functions that are being written, the innermost last
         for value in (*kernel.dims, *(parameter.value for parameter in kernel.parameters)):
             self.wish(value)
         for parameter in kernel.parameters:
@@ -109,7 +112,7 @@ class Module:
     def spread_wishes(self, region: Region) -> None:
         """What an iteration or an arm of an `if` statement gives to a variable has that variable's name if it has none."""
         for operation in region.operations:
-            if isinstance(operation, typed.For | typed.While | typed.Parallel):
+            if isinstance(operation, typed.For | typed.While | typed.Parallel | typed.Blocks | typed.Threads):
                 body = operation.body
                 carried = body.parameters[len(body.parameters) - len(operation.results) :]
                 self.wish_yields(body, carried, body.yields[len(body.yields) - len(carried) :])
@@ -164,15 +167,21 @@ class Module:
         """The Python function of a call, and the outer values it takes as further arguments."""
         known = self.called.get(operation)
         if known is None:
-            captured = [value for value in free_values(operation.body) if value not in self.literals]
-            captured = list({self.root(value): value for value in captured}.values())
+            captured = self.captured(operation.body)
             span = first_span(operation)
             function = self.function(operation.name, operation.filename, span, (*operation.body.parameters, *captured))
+            self.owners.append(function)
             body = Body(self, operation.body)
             body.run()
             function.statements = body.give(operation.body.yields, whole=False)
+            self.owners.pop()
             known = self.called[operation] = (function, captured)
         return known
+
+    def captured(self, region: Region) -> list[Value]:
+        """The outer values that a region of its own function takes as arguments: one for each variable."""
+        values = [value for value in free_values(region) if value not in self.literals]
+        return list({self.root(value): value for value in values}.values())
 
 
 def user_name(value: Value) -> str | None:
@@ -300,10 +309,21 @@ class Body:
                 self.sequential(operation)
             case typed.While():
                 self.repeat(operation)
-            case typed.Parallel():
+            case typed.Parallel() | typed.Blocks():
                 self.parallel(operation)
+            case typed.Threads():
+                if self.expression:
+                    raise NotAnExpression
+                plain_teams.threads(self, operation)
             case typed.Call():
                 self.call(operation)
+            case typed.Sync():
+                self.take((), statement=True)
+                self.emit(Evaluate(operation.span, plain_teams.meet(self.module, operation, [])))
+            case typed.Subgroup():
+                plain_teams.subgroup(self, operation)
+            case typed.Within():
+                raise InternalError("a planned tree is no plain Python", operation.span)
             case typed.Store() | typed.Require():
                 operands, _, _ = self.take(ordered_operands(operation), statement=True)
                 self.emit(Evaluate(operation.span, self.module.expressions.simple(operation, operands)))
@@ -318,7 +338,9 @@ class Body:
         single = len(operation.results) == 1
         arguments, _, depth = self.take(operation.arguments, statement=not single)
         arguments += map(self.module.read, captured)
-        expression = ast.Call(ast.Name(function.internal, ast.Load()), arguments, [])
+        expression: ast.expr = ast.Call(ast.Name(function.internal, ast.Load()), arguments, [])
+        if plain_teams.has_barrier(operation.body):
+            expression = ast.YieldFrom(expression)
         if single:
             self.produce(operation.results[0], expression, operation.span, True, depth)
         elif operation.results:
@@ -418,7 +440,7 @@ class Body:
         head.emit(Leave(ast.UnaryOp(ast.Not(), condition)))
         self.emit(Repeat(operation.span, None, head.statements + statements))
 
-    def parallel(self, operation: typed.Parallel) -> None:
+    def parallel(self, operation: typed.Parallel | typed.Blocks) -> None:
         """A loop over the box; each reduction has an accumulator that its contributions are added to."""
         if self.expression:
             raise NotAnExpression
@@ -426,11 +448,7 @@ class Body:
         inits = [value for reduction in operation.reductions for value in reduction.inits]
         bounds = [value for extent in operation.box for value in (extent.lower, extent.upper, extent.step)]
         operands, _, _ = self.take((*inits, *bounds), statement=True)
-        starts = iter(operands[: len(inits)])
-        accumulators = [Value(BOOL_, span) for _ in operation.reductions]
-        for reduction, accumulator in zip(operation.reductions, accumulators, strict=True):
-            start = [next(starts) for _ in reduction.inits]
-            self.emit(Assign(span, [accumulator], module.expressions.reduction(reduction, accumulate, start)))
+        accumulators = self.accumulators(operation.reductions, operands[: len(inits)], span)
         extents = [tuple_of(operands[k : k + 3]) for k in range(len(inits), len(operands), 3)]
         iterator = call("grid", [literal(operation.site), tuple_of(list(map(module.read, accumulators))), *extents])
         body = self.inner(operation.body)
@@ -440,9 +458,22 @@ class Body:
             add = ast.Attribute(module.read(accumulator), "add", ast.Load())
             body.emit(Evaluate(None, ast.Call(add, list(map(module.read, mine)), [])))
         self.emit(Loop(span, list(map(module.root, operation.body.parameters)), iterator, body.statements))
+        self.end_reductions(operation, accumulators)
+
+    def accumulators(self, reductions: Sequence[typed.Reduction], inits: list[ast.expr], span: Span) -> list[Value]:
+        """A variable for each reduction, in which it comes together."""
+        accumulators = [Value(BOOL_, span) for _ in reductions]
+        starts = iter(inits)
+        for reduction, accumulator in zip(reductions, accumulators, strict=True):
+            start = [next(starts) for _ in reduction.inits]
+            self.emit(Assign(span, [accumulator], self.module.expressions.reduction(reduction, accumulate, start)))
+        return accumulators
+
+    def end_reductions(self, operation: typed.Parallel | typed.Blocks | typed.Threads, accumulators: list[Value]) -> None:
+        """The results of a parallel loop."""
         for accumulator, mine in zip(accumulators, grouped(operation.reductions, operation.results), strict=True):
-            value = call("reduced", [module.read(accumulator)])
-            self.emit(Assign(span, list(map(module.root, mine)), value))
+            value = call("reduced", [self.module.read(accumulator)])
+            self.emit(Assign(operation.span, list(map(self.module.root, mine)), value))
 
 
 def accumulate(operator: str, types: tuple[ScalarType, ...]) -> partial[Accumulator]:

@@ -35,6 +35,8 @@ Simple = (
     | typed.Reshape
     | typed.Allocate
     | typed.Local
+    | typed.Shared
+    | typed.Atomic
     | typed.Distinct
     | typed.Require
 )
@@ -70,6 +72,9 @@ def ordered_operands(operation: Simple) -> tuple[Value, ...]:
     """The operands in the order in which the expression evaluates them."""
     if isinstance(operation, typed.Store):
         return (operation.value, operation.array, *operation.indices)
+    if isinstance(operation, typed.Atomic):
+        values = (value for value in (operation.expected, operation.value) if value is not None)
+        return (operation.array, *operation.indices, *values)
     return operation.operands
 
 
@@ -85,6 +90,7 @@ class Expressions:
 
     def __init__(self, kernel: typed.Kernel) -> None:
         self.sites: list[Site] = list(kernel.sites)
+        self.meetings: list[typed.Sync | typed.Subgroup] = []  # where threads of a block wait for each other
         self.helpers: dict[str, Any] = {"lend.range": range, "lend.abs": abs}
         self.run_helpers: dict[str, Callable[[Run], Any]] = {}
         for name in ("load", "load_1d", "load_bf16", "store", "store_bf16", "view", "reshape", "allocate", "local"):
@@ -92,6 +98,7 @@ class Expressions:
         self.method("distinct")
         self.method("require")
         self.method("grid")
+        self.method("threads")
         self.method("range", "checked_range")
 
     def method(self, name: str, helper: str | None = None) -> None:
@@ -129,8 +136,10 @@ class Expressions:
                 dtype = self.dtype(operation.result.array.element)
                 sites = [literal(operation.extent_site), literal(operation.memory_site)]
                 return call("allocate", [dtype, *sites, *operands])
-            case typed.Local():
+            case typed.Local() | typed.Shared():
                 return call("local", [self.dtype(operation.result.array.element), *map(literal, operation.sizes)])
+            case typed.Atomic():
+                return self.atomic(operation, operands)
             case typed.Distinct():
                 return call("distinct", operands)
             case typed.Require():
@@ -190,11 +199,18 @@ class Expressions:
             helper += "_1d"
         return call(helper, [*operands[:before], array, site, *operands[before + 1 :]])
 
-    def access_site(self, operation: typed.Load | typed.Store | typed.View) -> int:
+    def atomic(self, operation: typed.Atomic, operands: list[ast.expr]) -> ast.expr:
+        """An atomic operation; threads run one at a time here, so it is a plain one."""
+        type = operation.result.scalar
+        name = f"atomic_{operation.operator}_{type}"
+        self.run_helpers.setdefault(f"lend.{name}", lambda run: run.atomic(operation.operator, type))
+        return call(name, [operands[0], literal(self.access_site(operation)), *operands[1:]])
+
+    def access_site(self, operation: typed.Load | typed.Store | typed.View | typed.Atomic) -> int:
         """The site of an access. Those inside `lend.unchecked` have none in the tree: here they are tested all the same."""
         if operation.site is not None:
             return operation.site
-        access = "write" if isinstance(operation, typed.Store) else "read"
+        access = "write" if isinstance(operation, typed.Store | typed.Atomic) else "read"
         self.sites.append(Site("bounds", operation.span, operation.array.name, access))
         return len(self.sites) - 1
 

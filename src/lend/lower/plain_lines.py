@@ -40,13 +40,16 @@ def add_stops(function: Function, source: Source, spans: dict[ast.expr, Span], w
         _Weaver(function.filename, source, spans, wishes).weave(_executed(found.body), function.statements)
 
 
-def _definition(function: Function, source: Source) -> ast.FunctionDef | None:
-    """The innermost definition of the function's name around its first line."""
+def _definition(function: Function, source: Source) -> ast.FunctionDef | ast.For | None:
+    """The innermost definition of the function's name around its first line, or the loop that it is the body of."""
     try:
         module = ast.parse(source.text)
     except (SyntaxError, ValueError):
         return None
     line = function.span.line
+    if function.loop is not None:
+        at = (function.loop.line, function.loop.column)
+        return next((n for n in ast.walk(module) if isinstance(n, ast.For) and (n.lineno, n.col_offset) == at), None)
     around = [
         node
         for node in ast.walk(module)

@@ -42,7 +42,7 @@ def plain_function(kernel: typed.Kernel, source: Source) -> PlainFunction:
     expressions = module.expressions
 
     def run(dims: Sequence[int], leaves: Sequence[Any], fault: Fault) -> tuple[Any, ...]:
-        state = Run(expressions.sites, fault)
+        state = Run(expressions.sites, fault, expressions.meetings)
         namespace: dict[str, Any] = {"__name__": "lend.plain", **expressions.helpers}
         namespace.update((name, make(state)) for name, make in expressions.run_helpers.items())
         exec(code, namespace)
@@ -54,6 +54,7 @@ def plain_function(kernel: typed.Kernel, source: Source) -> PlainFunction:
 def _kernel_function(module: Module, kernel: typed.Kernel, source: Source) -> Function:
     parameters = (*kernel.dims, *(parameter.value for parameter in kernel.parameters))
     entry = module.function(kernel.name, source.filename, kernel.span, parameters)
+    module.owners.append(entry)
     body = Body(module, kernel.body).run()
     entry.statements = body.give(kernel.body.yields, whole=True)
     return entry

@@ -15,11 +15,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from lend.diagnostics.sites import Site
+from lend.ir import typed
+from lend.language.abi import MAX_SIZE
 from lend.language.arithmetic import binary_function, fault_of
 from lend.language.dtypes import numpy_dtype
 from lend.language.reduction import Accumulator
 from lend.language.rounding import bf16_bits, bf16_value
 from lend.language.types import BF16, ElementType, ScalarType
+from lend.lower.plain_schedule import Schedule, atomic_change
 
 AnyArray = np.ndarray[Any, Any]
 Bounds = tuple[int, int, int]
@@ -42,8 +45,9 @@ def storage_dtype(element: ElementType) -> Any:
 class Run:
     """One call of a plain Python kernel: where it is, and the checks it makes."""
 
-    def __init__(self, sites: Sequence[Site], fault: Fault) -> None:
+    def __init__(self, sites: Sequence[Site], fault: Fault, meetings: Sequence[typed.Sync | typed.Subgroup] = ()) -> None:
         self.sites = sites
+        self.meetings = meetings
         self.fault = fault
         self.thread: tuple[int, ...] | None = None
 
@@ -86,6 +90,21 @@ class Run:
         self.inside(site, array, indices)
         array[indices] = bf16_bits(value) if array.dtype.kind == "u" else value
 
+    def atomic(self, operator: typed.AtomicOperator, type: ScalarType) -> Callable[..., Any]:
+        """An atomic operation on (array, site, indices, what it expects, the value): the element before it."""
+        change = atomic_change(operator, type)
+
+        def atomic(array: AnyArray, site: int, *operands: Any) -> Any:
+            indices = operands[: array.ndim]
+            self.inside(site, array, indices)
+            old = array.item(indices)
+            new = change(old, *operands[array.ndim :])
+            if new is not None:
+                array[indices] = new
+            return old
+
+        return atomic
+
     # ------------------------------------------------------------------------------------------------- arrays
 
     def view(self, array: AnyArray, site: int, *parts: int | Bounds) -> AnyArray:
@@ -124,8 +143,8 @@ class Run:
             if size < 0:
                 self.fail(extent_site, dimension, size)
         size = math.prod(sizes) * dtype.itemsize
-        if size > LARGEST:
-            self.fail(memory_site, size=LARGEST)
+        if size > LARGEST or max(sizes) > MAX_SIZE:
+            self.fail(memory_site, size=min(size, LARGEST))
         try:
             return np.zeros(sizes, dtype)
         except (MemoryError, ValueError):  # NumPy's "array is too big" is a ValueError
@@ -180,6 +199,33 @@ class Run:
             self.thread = indices
             yield indices[0] if single else indices + start
         self.thread = None
+
+    def threads(
+        self, body: Callable[..., Any], waits: bool, sizes: tuple[int, ...], accumulators: tuple[Accumulator, ...], *captured: Any
+    ) -> None:
+        """The threads of a block: `body` of each one's indices, what its reductions begin with and `captured`, in order.
+
+        With `waits`, bodies are coroutines that yield where threads wait for each other. Each gives its contributions.
+        """
+        block = self.thread or ()
+        start: tuple[Any, ...] = sum((accumulator.identity for accumulator in accumulators), ())
+        places = list(_indices([range(size) for size in sizes]))
+        calls = ((*place, *start, *captured) for place in places)
+        if waits:
+            coroutines = [body(*arguments) for arguments in calls]
+            found = Schedule(self, block, places, coroutines).run()
+        else:
+            found = (self.at(block + place, body, arguments) for place, arguments in zip(places, calls, strict=True))
+        for contributions in found:
+            rest = iter(contributions or ())
+            for accumulator in accumulators:
+                accumulator.add(*(next(rest) for _ in accumulator.identity))
+        self.thread = block
+
+    def at(self, thread: tuple[int, ...], body: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """One thread without barriers, whole."""
+        self.thread = thread
+        return body(*arguments)
 
 
 def _indices(ranges: list[range]) -> Iterator[tuple[int, ...]]:

@@ -123,6 +123,7 @@ class Function:
     span: Span  # of its first line
     parameters: list[Value]
     slots: dict[ast.Name, Value]
+    loop: Span | None = None  # where it is the body of a `lend.threads` loop
     statements: list[Statement] = field(default_factory=list[Statement])
     names: dict[Value, str] = field(default_factory=dict[Value, str])
 

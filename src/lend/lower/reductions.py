@@ -45,27 +45,29 @@ class Component:
 class Reducer:
     """The reductions of one parallel loop, their values in a row."""
 
-    def __init__(self, parallel: Parallel) -> None:
+    def __init__(self, parallel: Parallel, located: tuple[bool, ...] = ()) -> None:
         self.groups: list[Group] = [
             (reduction.operator, [value.scalar for value in reduction.inits]) for reduction in parallel.reductions
         ]
         self.components = [Component(type, operator) for operator, types in self.groups for type in types]
+        self.located = located or (False,) * len(self.groups)
+        """Whether each takes pairs of something and the index, which grows from step to step of a lane (`plan/located.py`)."""
         self.partial_bytes = PARTIAL_BYTES * len(self.components)
 
     def identities(self, scalars: ScalarEmitter) -> list[str]:
         """The operands that each iteration's reduction parameters start from."""
         return [scalars.constant(component.type, identity(component.operator, component.type)) for component in self.components]
 
-    def combine(self, builder: FunctionBuilder, left: list[str], right: list[str]) -> list[str]:
-        """`left op right`, for every reduction."""
+    def combine(self, builder: FunctionBuilder, left: list[str], right: list[str], following: bool = False) -> list[str]:
+        """`left op right`, for every reduction; `following`: every lane of `left` has met an iteration, all before `right`'s."""
         strict = ScalarEmitter(builder, "strict")
         out: list[str] = []
-        for operator, types in self.groups:
+        for (operator, types), located in zip(self.groups, self.located, strict=True):
             a, b = left[len(out) : len(out) + len(types)], right[len(out) : len(out) + len(types)]
             if len(types) == 1:
                 out.append(strict.binary(operator, types[0], a[0], b[0]))
             else:
-                out += _lexicographic(strict, operator, types, a, b)
+                out += _lexicographic(strict, operator, types, a, b, located and following)
         return out
 
     # ------------------------------------------------------------------------------------------- partials
@@ -124,12 +126,20 @@ class Lanes:
         """What the lanes hold."""
         return self._reducer.components
 
+    @property
+    def located(self) -> bool:
+        """Whether it is worth while to know that lanes are `following`."""
+        return any(self._reducer.located)
+
     def accumulate(self, lane: str, values: list[str]) -> None:
         """`lane = lane op values`."""
         self._store(lane, self._reducer.combine(self._writer.builder, self._load(lane), values))
 
-    def accumulate_vectors(self, width: int, slots: list[str], values: list[str], mask: str | None) -> None:
-        """The same for `width` lanes that lie together, in memory or in vectors of their own (`slots`), where the mask is on."""
+    def accumulate_vectors(self, width: int, slots: list[str], values: list[str], mask: str | None, following: bool) -> None:
+        """The same for `width` lanes that lie together, in memory or in vectors of their own (`slots`), where the mask is on.
+
+        `following`: each of these lanes has met an iteration before.
+        """
         builder, metadata = self._writer.builder, self._writer.aliases.lanes
         wide = WideBuilder(builder, width)
         old: list[str] = []
@@ -137,7 +147,7 @@ class Lanes:
             raw = f"<{width} x {memory_type(component.storage)}>"
             value = builder.emit(f"load {raw}, ptr {slot}, align {component.alignment}{metadata}")
             old.append(builder.emit(f"icmp ne {raw} {value}, zeroinitializer") if component.type.kind == "bool" else value)
-        new = self._reducer.combine(wide, old, values)
+        new = self._reducer.combine(wide, old, values, following)
         for component, slot, before, after in zip(self.components, slots, old, new, strict=True):
             vector = f"<{width} x {register_type(component.storage)}>"
             if mask is not None:
@@ -220,14 +230,21 @@ class Lanes:
 
 
 def _lexicographic(
-    strict: ScalarEmitter, operator: BinaryOperator, types: list[ScalarType], left: list[str], right: list[str]
+    strict: ScalarEmitter,
+    operator: BinaryOperator,
+    types: list[ScalarType],
+    left: list[str],
+    right: list[str],
+    rising: bool = False,
 ) -> list[str]:
-    """The smaller (or larger) of two tuples; the left one where they are equal."""
-    take, emit = "false", strict.builder.emit
-    for type, a, b in reversed(list(zip(types, left, right, strict=True))):
+    """The smaller (or larger) of two tuples; the left one where they are equal. `rising`: the last of `right` is larger."""
+    emit = strict.builder.emit
+    *front, last = zip(types, left, right, strict=True)
+    take = ("true" if operator == "max" else "false") if rising else _compare(strict, operator, *last)[0]
+    for type, a, b in reversed(front):
         better, same = _compare(strict, operator, type, a, b)
-        later = emit(f"and i1 {same}, {take}")
-        take = emit(f"or i1 {better}, {later}")
+        later = {"true": same, "false": "false"}.get(take) or emit(f"and i1 {same}, {take}")
+        take = better if later == "false" else emit(f"or i1 {better}, {later}")
     return [strict.select(type, take, b, a) for type, a, b in zip(types, left, right, strict=True)]
 
 

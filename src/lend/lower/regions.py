@@ -18,17 +18,20 @@ from lend.ir import typed
 from lend.ir.typed import For, Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES
 from lend.language.types import BOOL_
-from lend.lower import control, memory, scalars
-from lend.lower.builder import FunctionBuilder
+from lend.lower import atomics, control, index_tests, memory, scalars
+from lend.lower.aliases import Aliases
+from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
 from lend.lower.faults import Report, call_fault
+from lend.lower.gathers import gathered_loads
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
 from lend.lower.tiles.loops import TileWriter
 from lend.lower.turns import Turn, turned_in_region
 from lend.lower.values import ArrayValue, Lowered
 from lend.lower.writer import FunctionWriter
+from lend.plan.located import located
 from lend.plan.regions import DeviceRegion
 from lend.plan.tiling import Tiling
 
@@ -40,7 +43,9 @@ COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Cast: scalars.write_cast,
     typed.Load: memory.write_load,
     typed.Store: memory.write_store,
+    typed.Atomic: atomics.write_atomic,
     typed.Size: memory.write_size,
+    typed.Within: index_tests.write_within,
     typed.View: memory.write_view,
     typed.Local: memory.write_local,
     typed.If: control.write_if,
@@ -49,6 +54,9 @@ COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Call: control.write_call,
 }
 """What a device region may hold; the host level adds to it."""
+
+LONG = 64
+"""From so many steps on, one wrong guess at the end of a loop is cheap."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +85,12 @@ class RegionWriter(FunctionWriter):
         streaming: str = "false",
         panels: str = "false",
         turns: Mapping[Value, Turn] | None = None,
+        module: ModuleBuilder | None = None,
+        aliases: Aliases | None = None,
     ) -> None:
-        super().__init__(host.builder.module, host.kernel, host.aliases, host.shapes)
-        self.body = region.parallel.body
-        self._tiling = region.tiling
-        self._variations = region.variations
-        self._name = region_name(region)
-        self._fallback = region.parallel.fallback
-        self._reducer = Reducer(region.parallel)
-        self.environment = Environment(host, self)
+        super().__init__(module or host.builder.module, host.kernel, aliases or host.aliases, host.shapes)
+        self._begin(region)
+        self.environment = self.make_environment(host)
         self._record = self.environment.pointer(record)
         self.axes = [self._share(axis) for axis in axes]
         self.tile_counts = [] if region.tiling is None else tile_counts(self.builder, region.tiling, self.axes)
@@ -94,29 +99,51 @@ class RegionWriter(FunctionWriter):
             self.bind(value, self.environment.value(value))
         for value, turn in (turns or {}).items():
             self.values[value] = turned_in_region(self, self.environment, self.array(value), turn)
-        self._tiles = None if region.tiling is None else TileWriter(self, region.tiling, region.variations, region.streams)
+        self._tiles = self._tile_writer(region)
         self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, streaming)
         """Whether this launch is large enough for stores that go past the caches."""
         self.panels = self.environment.scalar(BOOL_, panels)
-        """Whether tiles go panel by panel in this launch."""
+        """Whether tiles go panel by panel in this launch; of loops by rows, whether these are fetched ahead."""
         self.facts.wanted = can_fault(self.body) and not self._fallback
         self.facts.arrays([value for value in self.values.values() if isinstance(value, ArrayValue)])
         self._flag = self.builder.alloca("i1", "faulted") if _has_while(self.body) else None
+        # LLVM reads "parallel" as "no access depends on another": within an iteration it then moves loads over stores (groups of
+        # interleaved accesses), so that independent iterations are not enough.
+        parallel = region.parallel.independent and region.parallel.final_writes
+        self._group = self.builder.module.metadata("distinct !{}") if parallel else None
+        self.facts.suffix = "" if self._group is None else f", !llvm.access.group {self._group}"
+
+    def _begin(self, region: DeviceRegion) -> None:
+        """What is known of the loop before any code is written."""
+        self.body = region.parallel.body
+        self._tiling = region.tiling
+        self._variations = region.variations
+        self._lengths = region.lengths
+        self._name = region_name(region)
+        self._fallback = region.parallel.fallback
+        self.gathers = gathered_loads(self.body) if self.kernel.math != "fast" else frozenset()  # there, sums may become vectors
+        self._reducer = Reducer(region.parallel, located(region.parallel, region.variations))
         self._base = "0"  # position of an iteration less its innermost counter
         self._inner = "0"  # the innermost counter
         self._indices: list[str] = []
         self._loops: list[str] = []  # open loops over positions
-        self._private = self.aliases.private(_locals(self.body))
-        # LLVM reads "parallel" as "no access depends on another": within an iteration it then moves loads over stores (groups of
-        # interleaved accesses), so that independent iterations are not enough.
-        parallel = region.parallel.independent and region.parallel.final_writes
-        self._group = host.builder.module.metadata("distinct !{}") if parallel else None
-        self.facts.suffix = "" if self._group is None else f", !llvm.access.group {self._group}"
+        self._private = self.aliases.private(locals_of(self.body))
+        self._group: str | None = None
+
+    def _tile_writer(self, region: DeviceRegion) -> TileWriter | None:
+        if region.tiling is None:
+            return None
+        return TileWriter(self, region.tiling, region.variations, region.streams, region.by_rows)
+
+    def make_environment(self, host: FunctionWriter) -> Environment:
+        """How the host function hands values over."""
+        return Environment(host, self)
 
     def write(self) -> None:
         """Write the function into the module."""
         if self._flag is not None:
             self.builder.append(f"store i1 false, ptr {self._flag}")
+        self.before_loop()
         if self._partials is not None:
             self._blocks()
         elif self._tiles is not None and self._tiling is not None and not self._tiling.by_row:
@@ -128,10 +155,17 @@ class RegionWriter(FunctionWriter):
         if self.streaming != "false":
             self.builder.module.declare("lend.streamed", "declare void @lend.streamed()")
             self.builder.append("call void @lend.streamed()")
+        self.after_loop()
         self.builder.ret("void")
         size = "optsize " if self._fallback else ""  # its loops have tests, which LLVM does not vectorise
         head = f"define internal void @{self._name}(ptr {ENVIRONMENT}, i64 %begin, i64 %end) noinline {size}nounwind"
         self.builder.module.add_function(f"{head} {{\n{self.builder.body()}\n}}")
+
+    def before_loop(self) -> None:
+        """What a chunk does first."""
+
+    def after_loop(self) -> None:
+        """What a chunk does last."""
 
     def _share(self, axis: Axis) -> Axis:
         """The region's own of an axis. Some iterations exist, so that a count by ones is just the distance."""
@@ -268,10 +302,22 @@ class RegionWriter(FunctionWriter):
         builder.open(after)
 
     def properties(self, loop: For) -> tuple[str, ...]:
-        """A loop whose length nothing foretells is not unrolled: each further way out would be guessed wrong, row by row."""
-        if None not in self._variations.length(loop.extent):
+        """A loop whose length nothing foretells is unrolled only with the odd iterations first; twice, if it reads from anywhere.
+
+        Last, they would be one more way out for each row that is guessed wrong. And where elements are far away, wrong guesses
+        cost more than long bodies save.
+        """
+        foretold = None not in self._variations.length(loop.extent) or self._lengths.get(loop.extent, 0) >= LONG
+        if not foretold and not self.gathers.isdisjoint(loop.body.operations):
+            return (self.builder.module.metadata('!{!"llvm.loop.unroll.count", i32 2}'),)
+        if foretold or control.counts_itself(self.scalar(loop.extent.lower), self.scalar(loop.extent.step)):
             return ()
         return self._rolled
+
+    @property
+    def rolled(self) -> tuple[str, ...]:
+        """A loop that is not worth being unrolled at all."""
+        return (self.builder.module.metadata('!{!"llvm.loop.unroll.disable"}'),)
 
     @property
     def _rolled(self) -> tuple[str, ...]:
@@ -321,14 +367,14 @@ def can_fault(region: Region) -> bool:
     )
 
 
-def _locals(region: Region) -> list[Value]:
+def locals_of(region: Region) -> list[Value]:
     """The local arrays that are made in `region`."""
     found: list[Value] = []
     for operation in region.operations:
         if isinstance(operation, Local):
             found.append(operation.result)
         for inner in operation.regions:
-            found += _locals(inner)
+            found += locals_of(inner)
     return found
 
 

@@ -10,7 +10,7 @@ two shared borrows never conflict. Two temporaries of one `Allocate` in a loop s
 from __future__ import annotations
 
 from lend.diagnostics.errors import InternalError
-from lend.ir.typed import Allocate, Kernel, Local, Operation, Reshape, Value, View
+from lend.ir.typed import Allocate, Kernel, Local, Operation, Reshape, Shared, Value, View
 from lend.language.types import ArrayType
 from lend.lower.array_flow import ArrayFlow
 
@@ -34,7 +34,7 @@ class _Finder(ArrayFlow):
 
     def made(self, operation: Operation) -> None:
         match operation:
-            case Allocate(result=result) | Local(result=result):
+            case Allocate(result=result) | Local(result=result) | Shared(result=result):
                 self.root(result)
             case View(result=result, array=array) | Reshape(result=result, array=array):
                 self.become(result, array)

@@ -10,7 +10,7 @@ Example: in `u, v = v, u` of two borrows of size N, both have size N after any n
 
 from __future__ import annotations
 
-from lend.ir.typed import Allocate, Kernel, Local, Operation, Value
+from lend.ir.typed import Allocate, Kernel, Local, Operation, Shared, Value
 from lend.language.types import ArrayType
 from lend.lower.array_flow import ArrayFlow
 from lend.plan.cost import ArraySize
@@ -46,7 +46,7 @@ class _Finder(ArrayFlow):
 
     def made(self, operation: Operation) -> None:
         match operation:
-            case Allocate(result=result, sizes=sizes) | Local(result=result, sizes=sizes):
+            case Allocate(result=result, sizes=sizes) | Local(result=result, sizes=sizes) | Shared(result=result, sizes=sizes):
                 self.join(result, tuple(self.known(size) for size in sizes))
             case _:  # views and reshapes
                 for result in operation.results:

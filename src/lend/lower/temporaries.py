@@ -10,7 +10,7 @@ carries arrays. What is returned is taken out of the table, everything else in i
 from __future__ import annotations
 
 from lend.ir.typed import Allocate, Call, For, If, Local, Operation, Parallel, Region, Reshape, Value, While
-from lend.language.abi import NO_SITE
+from lend.language.abi import MAX_SIZE, NO_SITE
 from lend.language.types import ArrayType, Layout, size_of
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.faults import Failure
@@ -98,6 +98,10 @@ def write_allocate(writer: FunctionWriter, operation: Allocate, table: Table) ->
             writer.check(ok, operation.extent_site, lambda k=dimension, n=size: Failure(str(k), n, "0"))
     bytes = saturating_product(builder, [*sizes, str(size_of(type.element))])
     possible = builder.emit(f"icmp ne i64 {bytes}, {LARGEST}")
+    for size in sizes:
+        if literal(size) is None:  # proofs rely on it, and memory ends before
+            moderate = builder.emit(f"icmp ule i64 {size}, {MAX_SIZE}")
+            possible = builder.emit(f"and i1 {possible}, {moderate}")
     writer.check(possible, operation.memory_site, lambda: Failure(size=bytes))
     pointer = _allocate(writer, bytes, operation.memory_site, table, operation.zeroed)
     writer.bind(operation.result, describe(builder, type, pointer, sizes, (), pointer))

@@ -59,7 +59,7 @@ class WaveWriter:
         self._numbers = {phase.parallel: number for number, phase in enumerate(wave.phases)}
         self._count = str(len(wave.phases))
         self._table = self._write_table()
-        for name, text in ir.waves_ir():
+        for name, text in ir.DECLARATIONS.items():
             self._builder.module.declare(name, text)
         self._steps = self._write_steps()
         self._queue = self._builder.alloca(f"[{ir.QUEUE_WORDS} x i64]", "queue", 16)
@@ -72,7 +72,7 @@ class WaveWriter:
 
     def flush(self) -> None:
         """Run what waits."""
-        self._builder.append(f"call void @lend.wave.flush(ptr {self._queue}, ptr {self._table}, i64 {self._count})")
+        self._builder.append(f"call void @lend_wave_flush(ptr {self._queue}, ptr {self._table}, i64 {self._count})")
 
     def launch(self, launch: Launch, at_once: Callable[[str], None]) -> None:
         """Let a phase wait, or run it `at_once` with its block of values."""
@@ -168,7 +168,7 @@ class WaveWriter:
             self._count,
             self._steps,
         ]
-        limit = builder.emit(f"call i64 @lend.wave.open(ptr {self._queue}, {', '.join(f'i64 {a}' for a in arguments)})")
+        limit = builder.emit(f"call i64 @lend_wave_open(ptr {self._queue}, {', '.join(f'i64 {a}' for a in arguments)})")
         return builder.emit(f"icmp ne i64 {limit}, 0")
 
     def _push(self, launch: Launch, count: str, env: str, rows: Span, columns: Span) -> None:

@@ -1,7 +1,8 @@
 """The code that runs phases in waves, as LLVM IR text; `waves.py` calls it.
 
-Does: decide how many steps wait for each other and how they are cut (`lend.wave.open`); run the phases that are due
-(`lend.wave.flush`).  Does not: know kernels; everything it needs stands in the queue and in a table of distances.
+Does: decide how many steps wait for each other and how they are cut (`lend_wave_open`); run the phases that are due
+(`lend_wave_flush`).  Does not: know kernels, for all of which it is one code; everything it needs stands in the queue and
+in a table of distances.
 
 How it works. The queue holds phases in the order of the program. Each gets an offset ("skew") so large that all that a row
 needs of an earlier phase lies no further on: row + skew counts the places of a sweep. A sweep goes on by a few places at a
@@ -70,7 +71,7 @@ define internal void @lend.wave.set(ptr %block, i64 %word, i64 %value) alwaysinl
 ; With an empty queue: how many phases are to wait, 0 if waves do not pay. Of a phase of `iterations` in all, with `rows` rows of
 ; `row` iterations, in `columns` columns of `column`; `bytes`: of its arrays; `skew`, `deep`, `shift`: what a step adds to these;
 ; `phases`: in a step; `steps`: of the loop, at most.
-define internal i64 @lend.wave.open(ptr %queue, i64 %bytes, i64 %iterations, i64 %rows, i64 %row, i64 %columns, i64 %column,
+define i64 @lend_wave_open(ptr %queue, i64 %bytes, i64 %iterations, i64 %rows, i64 %row, i64 %columns, i64 %column,
     i64 %skew, i64 %deep, i64 %shift, i64 %phases, i64 %all) noinline optsize nounwind {
 entry:
   call void @lend.wave.set(ptr %queue, i64 $LIMIT, i64 0)
@@ -384,7 +385,7 @@ done:
 }
 
 ; Run all that waits.
-define internal void @lend.wave.flush(ptr %queue, ptr %table, i64 %phases) noinline optsize nounwind {
+define void @lend_wave_flush(ptr %queue, ptr %table, i64 %phases) noinline optsize nounwind {
 entry:
   %count = call i64 @lend.wave.get(ptr %queue, i64 $COUNT)
   %some = icmp ne i64 %count, 0
@@ -427,8 +428,15 @@ done:
 """
 
 
-def waves_ir() -> list[tuple[str, str]]:
-    """Names and texts to add to a module: what is declared may be declared there already."""
+DECLARATIONS = {
+    "lend_wave_open": f"declare i64 @lend_wave_open(ptr{', i64' * 11})",
+    "lend_wave_flush": "declare void @lend_wave_flush(ptr, ptr, i64)",
+}
+"""What kernels call."""
+
+
+def waves_ir() -> str:
+    """The module."""
     numbers = {
         "COUNT": COUNT, "LIMIT": LIMIT, "STEP": STEP, "WIDTH": WIDTH, "LOW": LOW, "HIGH": HIGH, "BAND": BAND, "LEFT": LEFT,
         "RIGHT": RIGHT, "DEEP": DEEP, "HEADER": HEADER, "ENV": ENV, "FIRST": FIRST, "LAST": LAST, "ROW": ROW, "BEGIN": BEGIN,
@@ -439,7 +447,4 @@ def waves_ir() -> list[tuple[str, str]]:
     text = _TEXT
     for name in sorted(numbers, key=len, reverse=True):
         text = text.replace(f"${name}", str(numbers[name]))
-    declarations = [line for line in text.splitlines() if line.startswith("declare ")]
-    rest = "\n".join(line for line in text.splitlines() if not line.startswith("declare "))
-    names = [line[line.index("@") + 1 : line.index("(")] for line in declarations]
-    return [*zip(names, declarations, strict=True), ("lend.wave", rest.strip())]
+    return text

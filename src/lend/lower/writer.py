@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from lend.diagnostics.errors import InternalError
-from lend.ir.typed import For, Kernel, Operation, Region, Value
+from lend.ir.typed import For, Kernel, Load, Operation, Region, Value
 from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.facts import Facts
 from lend.lower.faults import LIKELY, Report
+from lend.lower.indexing import add, multiply, offset
 from lend.lower.shapes import Shapes
 from lend.lower.values import ArrayValue, Lowered, assemble, describe, operands
 from lend.plan.cost import ArraySize
@@ -47,6 +48,7 @@ class FunctionWriter:
         self.facts = Facts(self.builder)
         self.tested: dict[Subscript, str] = {}  # the outcome of each test of subscripts made on every way to the open block
         self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
+        self.gathers: frozenset[Load] = frozenset()  # loads that stay apart from the arithmetic that follows
 
     # ------------------------------------------------------------------------------------------- values
 
@@ -136,6 +138,35 @@ class FunctionWriter:
     def properties(self, loop: For) -> tuple[str, ...]:
         """Metadata nodes about a sequential loop."""
         return ()
+
+    def element(self, pointer: str, indices: list[str], strides: tuple[str, ...]) -> str:
+        """The address of an element: `pointer` moved by the sum of the products."""
+        start = "0"
+        for index, stride in zip(indices, strides, strict=True):
+            start = add(self.builder, start, multiply(self.builder, index, stride))
+        return offset(self.builder, pointer, start)
+
+    def read(self, type: ScalarType, pointer: str, align: int, metadata: str) -> str:
+        """An element's value."""
+        return self.scalars.load(type, pointer, align, metadata)
+
+    def write_element(self, type: ScalarType, value: str, pointer: str, align: int, metadata: str) -> None:
+        """Change an element."""
+        self.scalars.store(type, value, pointer, align, metadata)
+
+    def shared_with_nobody(self, array: Value) -> bool:
+        """Whether no other thread of the processor can touch an array while this code runs."""
+        return False
+
+    def fetch(self, pointer: str, type: ScalarType) -> str:
+        """Where an element that is read and changed in one step can be reached: where it is, or a copy."""
+        return pointer
+
+    def put_back(self, pointer: str, place: str, type: ScalarType) -> None:
+        """It has been changed there."""
+
+    def between_iterations(self, carried: list[Type], body: Region | None = None) -> None:
+        """Where a sequential loop that carries such values goes round again."""
 
     def access(self, array: Value) -> str:
         """What to append to a load or store through `array`."""

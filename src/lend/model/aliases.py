@@ -3,7 +3,9 @@
 Does: follow arrays through views, branches, loops and calls to the arguments and temporaries they may be.
 Does not: compare elements of one array.
 Invariants: arguments lent exclusively are disjoint from all others (the call saw to it), and so is each temporary; two
-loop-carried arrays are disjoint if they are before the loop and stay so in an iteration that begins with them disjoint.
+loop-carried arrays are disjoint if they are before the loop and stay so in an iteration that begins with them disjoint. Inside a
+parallel loop what a branch yields or a loop carries may be another array in each iteration: `overlap` speaks of one, `apart` and
+`comparable` of two.
 """
 
 from __future__ import annotations
@@ -20,24 +22,59 @@ class Aliases:
         self.base: dict[Value, Value] = {}
         self.roots: dict[Value, frozenset[Value]] = {}
         self.disjoint: set[frozenset[Value]] = set()
+        self.partial: set[Value] = set()  # what may be a part of an array
+        self.of_iteration: set[Value] = set()  # one of several, inside parallel loops
+        self.of_thread: set[Value] = set()  # and in threads of a block
         for parameter in kernel.parameters:
             if isinstance(parameter.value.type, ArrayType):
                 self._root(parameter.value)
         changed = True
         refuted: set[frozenset[Value]] = set()
         while changed:
-            before = dict(self.roots), set(refuted)
+            before = dict(self.roots), set(refuted), len(self.partial)
             self.disjoint = set()  # found anew: what was disjoint in an earlier round may not be
             self._region(kernel.body, refuted)
-            changed = (self.roots, refuted) != before
+            changed = (self.roots, refuted, len(self.partial)) != before
+        self._merged(kernel.body, False, False)
+
+    def apart(self, a: Value, b: Value, threads: bool) -> bool:
+        """Whether array values of two iterations of a parallel loop (or of two `threads` of one block) share no memory."""
+        x, y = self.base[a], self.base[b]
+        varying = self.of_thread if threads else self.of_iteration
+        if x in varying or y in varying:  # `p, q = q, p` under a condition: one's p may be another's q
+            return not self._share(x, y)
+        return not self.overlap(a, b)
+
+    def comparable(self, a: Value, b: Value, threads: bool) -> bool:
+        """Whether equal subscripts, and only these, may be one element, in two iterations of a parallel loop, or threads."""
+        if self.one(a, b, threads):
+            return True
+        varying = self.of_thread if threads else self.of_iteration
+        merged = self.base[a] in varying or self.base[b] in varying
+        return merged and not {a, b} & self.partial and a.array.dimensions == b.array.dimensions
+
+    def one(self, a: Value, b: Value, threads: bool) -> bool:
+        """Whether they are one array in all iterations of a parallel loop, or all threads."""
+        return a is b and self.base[a] not in (self.of_thread if threads else self.of_iteration)
+
+    def only_of(self, value: Value, arrays: set[Value]) -> bool:
+        """Whether an array value always is one of these, or a part of one."""
+        base = self.base[value]
+        origins = self.roots[base] - {base}
+        return base in arrays or (bool(origins) and origins <= arrays)
 
     def overlap(self, a: Value, b: Value) -> bool:
-        """Whether two array values may share memory."""
+        """Whether two array values may share memory, in one iteration of all loops around them."""
         x, y = self.base[a], self.base[b]
         if x is y:
             return True
         if frozenset((x, y)) in self.disjoint:
             return False
+        return self._share(x, y)
+
+    def _share(self, x: Value, y: Value) -> bool:
+        if x is y:
+            return True
         shared = self.roots[x] & self.roots[y]
         if shared:
             return True
@@ -51,19 +88,24 @@ class Aliases:
     def _same(self, value: Value, other: Value) -> None:
         self.base[value] = self.base[other]
         self.roots[value] = self.roots[self.base[other]]
+        if other in self.partial:
+            self.partial.add(value)
 
     def _join(self, value: Value, others: list[Value]) -> None:
         known = frozenset(r for other in others if other in self.base for r in self.roots[self.base[other]])  # may hold `value`
         self.base[value] = value
+        if any(other in self.partial for other in others):
+            self.partial.add(value)
         self.roots[value] = self.roots.get(value, frozenset()) | known
 
     def _region(self, region: Region, refuted: set[frozenset[Value]]) -> None:
         for operation in region.operations:
             match operation:
-                case typed.Allocate() | typed.Local():
+                case typed.Allocate() | typed.Local() | typed.Shared():
                     self._root(operation.result)
                 case typed.View() | typed.Reshape():
                     self._same(operation.result, operation.array)
+                    self.partial.add(operation.result)
                 case typed.If():
                     self._region(operation.then, refuted)
                     self._region(operation.orelse, refuted)
@@ -84,10 +126,22 @@ class Aliases:
                             self._join(parameter, [other])
                     self._region(operation.condition, refuted)
                     self._loop(operation, operation.body.parameters, refuted)
-                case typed.Parallel():
+                case typed.Parallel() | typed.Blocks() | typed.Threads():
                     self._region(operation.body, refuted)
                 case _:
                     pass
+
+    def _merged(self, region: Region, iteration: bool, thread: bool) -> None:
+        """Find the array values that are one of several inside parallel loops, and among threads."""
+        for operation in region.operations:
+            merging = isinstance(operation, typed.If | typed.For | typed.While)
+            values = [*operation.results, *(p for inner in operation.regions for p in inner.parameters)] if merging else []
+            arrays = [value for value in values if isinstance(value.type, ArrayType)]
+            self.of_iteration.update(arrays if iteration else ())
+            self.of_thread.update(arrays if thread else ())
+            parallel, threads = isinstance(operation, typed.Parallel | typed.Blocks), isinstance(operation, typed.Threads)
+            for inner in operation.regions:
+                self._merged(inner, iteration or parallel, thread or threads)
 
     def _merge(self, results: tuple[Value, ...], paths: list[tuple[Value, ...]]) -> None:
         arrays = [k for k, result in enumerate(results) if isinstance(result.type, ArrayType)]

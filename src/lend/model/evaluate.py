@@ -18,6 +18,7 @@ from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.abi import MAX_SIZE
 from lend.language.types import ScalarType
+from lend.model.bits import I128, bitwise, mask
 from lend.model.linear import (
     FALSE,
     TRUE,
@@ -42,9 +43,6 @@ LARGEST_SIZE = MAX_SIZE
 UNBOUNDED = 1 << 200
 """Integers of contracts have no width."""
 
-I128 = ScalarType("count", "int", 128)
-"""A type in which counts of iterations never wrap."""
-
 Interval = tuple[int, int]
 
 
@@ -58,7 +56,7 @@ class Names:
     launch: dict[str, Value | None] = field(default_factory=dict[str, "Value | None"])  # constant while a region runs
     free: set[str] = field(default_factory=set[str])  # not determined by other names
     made_in: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # counters of the enclosing loops
-    count: int = 0
+    made: list[str] = field(default_factory=list[str])  # in this order
 
 
 class Evaluator:
@@ -83,16 +81,16 @@ class Evaluator:
     # ------------------------------------------------------------------------------------------------------------ names
 
     def loops(self) -> tuple[str, ...]:
-        """The counters of the loops around this point (`build.py` knows)."""
+        """The counters of the loops around this point (`point.py` knows)."""
         return ()
 
     def fresh(self, hint: str, low: int, high: int, *, free: bool = False, value: Value | None = None) -> str:
         """A new name with a range; outside regions it is a launch constant. `free`: no definition will determine it."""
-        self.names.count += 1
         letters = "".join(c for c in hint if c.isascii() and c.isalnum()) or "v"
-        name = f"{letters}_{self.names.count}"
+        name = f"{letters}_{len(self.names.made) + 1}"
         if not letters[0].isalpha():
             name = f"v{name}"
+        self.names.made.append(name)
         self.names.ranges[name] = (low, high)
         self.names.definitions[name] = both(
             at_least(Linear.of(name), Linear.constant(low)), at_least(Linear.constant(high), Linear.of(name))
@@ -204,7 +202,7 @@ class Evaluator:
             return expression
         formula = both(at_least(expression, Linear.constant(least)), at_least(Linear.constant(most), expression))
         varies = any(name not in self.names.launch for name in expression.names())
-        if (varies or leans) and self.bounded(expression) and self.known(formula):
+        if (varies or leans or not inside) and self.bounded(expression) and self.known(formula):
             return expression.assuming(self.relied)
         if inside:
             return expression.assuming(leans)
@@ -227,7 +225,7 @@ class Evaluator:
         return None if times is None else expression.sub(times.scale(1 << type.bits))
 
     def bounded(self, expression: Linear) -> bool:
-        """Whether facts or definitions could say more of these names than their ranges do (`build.py` knows the facts)."""
+        """Whether facts or definitions could say more of these names than their ranges do (`point.py` knows the facts)."""
         _ = expression
         return True
 
@@ -237,6 +235,8 @@ class Evaluator:
 
         A definition that some instance could not satisfy would make that instance vanish from every set.
         """
+        cases = [(condition, case) for condition, case in cases if condition != FALSE] or cases
+        cases = next(([case] for case in cases if case[0] == TRUE), cases)
         first = cases[0][1]
         if all(case == first for _, case in cases):
             return first
@@ -361,7 +361,7 @@ class Evaluator:
         return result
 
     def facts(self) -> Formula:
-        """What holds at this point (`build.py` knows)."""
+        """What holds at this point (`point.py` knows)."""
         return TRUE
 
     def compute(self, operation: typed.Binary, a: Linear, b: Linear) -> Linear | None:
@@ -383,7 +383,11 @@ class Evaluator:
             case "shr" if b.value is not None and 0 <= b.value < type.bits:
                 return self.quotient(a, Linear.constant(1 << b.value), type)
             case "and":
-                return self.mask(a, b, type)
+                return mask(self, a, b, type)
+            case "or" | "xor":
+                return bitwise(self, operation.operator, a, b, type)
+            case "pow" if a.value is not None and b.value is not None and 0 <= b.value < type.bits:
+                return self.fit(Linear.constant(a.value**b.value), type)
             case "min":
                 return self.piecewise(type, "min", [(at_least(b, a), a), (at_least(a, b.plus(1)), b)])
             case "max":
@@ -483,22 +487,9 @@ class Evaluator:
         ]
 
     def known(self, formula: Formula) -> bool:
-        """Whether a formula holds in every instance at this point (decided by `build.py`, which knows the facts)."""
+        """Whether a formula holds in every instance at this point (decided by `point.py`, which knows the facts)."""
         _ = formula
         return False
-
-    def mask(self, a: Linear, b: Linear, type: ScalarType) -> Linear | None:
-        """`a & (2**k - 1)` is a remainder; `a & m` with m >= 0 lies in 0..m."""
-        for x, y in ((a, b), (b, a)):
-            m = y.value
-            if m is not None and m >= 0:
-                if m & (m + 1) == 0:
-                    return self.remainder(x, Linear.constant(m + 1), type)
-                return Linear.of(self.fresh("mask", 0, m, free=True))
-        lows = [i for i in (self.interval(a), self.interval(b)) if i[0] >= 0]
-        if lows:
-            return self.bounded_by(self.fresh("mask", 0, min(i[1] for i in lows), free=True), a, b)
-        return None
 
     def unary(self, operation: typed.Unary) -> None:
         """Negation, logical and bitwise not, absolute value."""
@@ -543,4 +534,4 @@ class Evaluator:
             self.bind(operation.result, None)
 
 
-__all__ = ["LARGEST_SIZE", "All", "Evaluator", "Names"]
+__all__ = ["I128", "LARGEST_SIZE", "All", "Evaluator", "Names"]

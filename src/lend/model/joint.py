@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lend.model.linear import All, Formula, both, rename
 
 if TYPE_CHECKING:
-    from lend.model.build import Access, Scope
+    from lend.model.records import Access, Scope
 
 
 def joint_writes(

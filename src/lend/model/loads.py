@@ -1,7 +1,7 @@
 """What index types say of values that are loaded from them.
 
 Does: relate loaded values to each other: distinct elements of a `Unique` array are distinct, those of an `Offsets` array do not
-decrease.  Does not: bound single values (`build.py` does when it meets the load).
+decrease, tickets of one counter (`tickets.py`) differ.  Does not: bound single values (`arrays.py` does when it meets the load).
 Invariants: only loads that are known to succeed are kept here; a failed read gives 0, of which nothing is known.
 """
 
@@ -17,7 +17,7 @@ from lend.model.sets import Space
 
 @dataclass(frozen=True)
 class IndexLoad:
-    """A value loaded from an array of an index type: which array, which kind, where."""
+    """A value loaded from an array of an index type, or a ticket: which array, which kind, where."""
 
     root: Value
     kind: str
@@ -43,7 +43,9 @@ def relations(space: Space, loads: dict[str, IndexLoad], mentioned: Iterable[str
     result: list[Formula] = []
     for position, (value, load) in enumerate(found):
         for other, another in found[position + 1 :]:
-            if load.root is another.root and value != other:
+            # Where nothing is held, two blocks may be asked about, whose shared counters are two.
+            apart = load.kind == "block ticket" and not space.held
+            if load.root is another.root and value != other and not apart:
                 result += _related(load.kind, value, load.element, other, another.element)
     return result
 
@@ -55,6 +57,8 @@ def _related(kind: str, a: Linear, at_a: tuple[Linear, ...], b: Linear, at_b: tu
     if kind == "offsets":
         (p,), (q,) = at_a, at_b  # together these say that equal places hold equal values
         return [either(at_least(p, q.plus(1)), at_least(b, a)), either(at_least(q, p.plus(1)), at_least(a, b))]
+    if kind in ("ticket", "block ticket"):
+        return [either(negate(same), negate(equal(a, b)))]
     facts = [either(negate(same), equal(a, b))]
     if kind == "unique":
         facts.append(either(same, negate(equal(a, b))))

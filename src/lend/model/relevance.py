@@ -41,7 +41,7 @@ def _all(region: Region) -> Iterator[Operation]:
 def _asked(operation: Operation) -> Iterator[Value]:
     """What an operation asks of its operands by itself."""
     match operation:
-        case typed.Load() | typed.Store():
+        case typed.Load() | typed.Store() | typed.Atomic():
             yield from operation.indices
         case typed.View():
             yield from operation.operands[1:]
@@ -55,7 +55,7 @@ def _asked(operation: Operation) -> Iterator[Value]:
             yield operation.right
         case typed.For():
             yield from (operation.extent.lower, operation.extent.upper, operation.extent.step)
-        case typed.Parallel():
+        case typed.Parallel() | typed.Blocks():
             for extent in operation.box:
                 yield from (extent.lower, extent.upper, extent.step)
         case typed.While():
@@ -98,7 +98,7 @@ def _connect(operation: Operation, sources: dict[Value, list[Value]]) -> None:
                 sources[operation.results[position]] = [init, value]
                 if isinstance(operation, typed.While):
                     sources[operation.condition.parameters[position]] = [parameter, init, value]
-        case typed.Parallel():
+        case typed.Parallel() | typed.Blocks() | typed.Threads():
             return
         case _:
             for result in operation.results:

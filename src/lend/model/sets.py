@@ -7,8 +7,9 @@ The budget is counted in the library's operations, so that an answer does not de
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from typing import Any
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
 
 import islpy as isl
 
@@ -25,7 +26,10 @@ from lend.model.linear import (
     Zero,
     at_least,
     both,
+    conjunction,
+    disjunction,
     disjuncts,
+    equal,
     names_of,
     rename,
     resolved,
@@ -53,6 +57,8 @@ class Space:
         self.names = names
         self.context = isl.Context()
         self.truncated = False  # whether the last set lacks far definitions
+        self.held: frozenset[str] | set[str] = frozenset[str]()  # names that copies of an instance share
+        self._floors = 0
         self._sets: dict[tuple[Any, ...], Any] = {}  # by what they say: many accesses ask the same
         self._spaces: dict[tuple[Any, ...], Any] = {}  # by parameters, names and the number of existential names
 
@@ -176,7 +182,11 @@ class Space:
 
     def element_names(self, dimensions: int) -> list[str]:
         """Names for the subscripts of an element."""
-        names = [f"at{k}" for k in range(dimensions)]
+        return self.plain_names("at", dimensions)
+
+    def plain_names(self, hint: str, count: int) -> list[str]:
+        """Names of which nothing is known: `hint0`, `hint1`, …"""
+        names = [f"{hint}{k}" for k in range(count)]
         for name in names:
             self.names.definitions.setdefault(name, TRUE)
             self.names.made_in.setdefault(name, ())
@@ -187,8 +197,103 @@ class Space:
         return name in counters or bool(counters & set(self.names.made_in.get(name, ())))
 
     def copy(self, names: Iterable[str], suffix: str) -> dict[str, str]:
-        """A renaming of a region's names; launch constants keep theirs."""
-        return {n: n + suffix for n in names if n not in self.names.launch}
+        """A renaming of a region's names; launch constants keep theirs, and what is held."""
+        return {n: n + suffix for n in names if n not in self.names.launch and n not in self.held}
+
+    @contextmanager
+    def holding(self, names: set[str]) -> Generator[None]:
+        """Inside, these names stand for one value in all copies of an instance."""
+        before, self.held = self.held, names
+        try:
+            yield
+        finally:
+            self.held = before
+
+    # -------------------------------------------------------------------------------------------------------------- greatest
+
+    def extreme(self, found: Any, dimension: int, which: Literal["least", "most"]) -> list[tuple[Formula, Linear]] | None:
+        """The least or greatest value of a dimension, in terms of launch constants: a value under each of some conditions, of
+        which none holds where the set is empty. None if it takes divisions to say it. Raises OverBudget, too if there is none.
+        """
+        bound = self.guarded(lambda: (found.dim_min if which == "least" else found.dim_max)(dimension).coalesce())
+        pieces: list[tuple[Any, Any]] = []
+
+        def keep(domain: Any, value: Any) -> None:
+            pieces.append((domain, value))
+
+        bound.foreach_piece(keep)
+        cases: list[tuple[Formula, Linear]] = []
+        for domain, value in pieces:
+            if value.dim(isl.dim_type.div) or not value.get_denominator_val().is_one():
+                return None
+            parameters = [value.get_dim_name(isl.dim_type.param, k) for k in range(value.dim(isl.dim_type.param))]
+            result = linear(value, ((isl.dim_type.param, parameters),))
+            for one in domain.get_basic_sets():
+                if one.dim(isl.dim_type.div):
+                    return None
+                cases.append((self.constraints(one, ()), result))
+        return cases
+
+    def latest(
+        self, given: Sequence[str], order: Sequence[str], alternatives: Sequence[Sequence[Formula]], copies: Sequence[str]
+    ) -> Any:
+        """For each value of `given`, the lexicographically greatest `order` that an alternative has. Raises OverBudget."""
+        found = [self.set((*given, *order), formulas, "must", copies) for formulas in alternatives]
+
+        def greatest() -> Any:
+            whole = found[0]
+            for one in found[1:]:
+                whole = whole.union(one)
+            relation = isl.Map.from_domain(whole).move_dims(isl.dim_type.out, 0, isl.dim_type.in_, len(given), len(order))
+            return relation.lexmax().coalesce()
+
+        return self.guarded(greatest)
+
+    def pieces(
+        self, latest: Any, given: Sequence[str], order: Sequence[str], fixed: Mapping[str, int], naming: Mapping[str, str]
+    ) -> Formula | None:
+        """Where the answer of `latest` has the `fixed` values, in terms of `given` and of the rest as `naming` calls it."""
+
+        def part() -> Any:
+            found = latest
+            for name, value in fixed.items():
+                found = found.fix_val(isl.dim_type.out, order.index(name), isl.Val.int_from_si(self.context, value))
+            for position in reversed(range(len(order))):
+                if order[position] not in naming:
+                    found = found.project_out(isl.dim_type.out, position, 1)
+            return found.coalesce()
+
+        found = self.guarded(part)
+        if self.guarded(found.is_empty):
+            return None
+        names = [*given, *(naming[name] for name in order if name in naming)]
+        flat = found.move_dims(isl.dim_type.in_, len(given), isl.dim_type.out, 0, len(names) - len(given)).domain()
+        return self.guarded(lambda: disjunction(self.constraints(one, names) for one in flat.compute_divs().get_basic_sets()))
+
+    def constraints(self, one: Any, names: Sequence[str]) -> Formula:
+        """A basic set as a formula; what it divides by numbers has names of its own."""
+        parameters = [one.get_dim_name(isl.dim_type.param, k) for k in range(one.dim(isl.dim_type.param))]
+        divisions = [self.floor_name() for _ in range(one.dim(isl.dim_type.div))]
+        formulas: list[Formula] = []
+        for position, name in enumerate(divisions):
+            division = one.get_local_space().get_div(position)
+            denominator = division.get_denominator_val()
+            columns = ((isl.dim_type.param, parameters), (isl.dim_type.in_, names), (isl.dim_type.div, divisions[:position]))
+            rest = linear(division.scale_val(denominator), columns).add(Linear.of(name), -denominator.to_python())
+            formulas += [at_least(rest, Linear.constant(0)), at_least(Linear.constant(denominator.to_python() - 1), rest)]
+        columns = ((isl.dim_type.param, parameters), (isl.dim_type.set, names), (isl.dim_type.div, divisions))
+        for constraint in one.get_constraints():
+            expression = linear(constraint, columns)
+            formulas.append(
+                equal(expression, Linear.constant(0)) if constraint.is_equality() else at_least(expression, Linear.constant(0))
+            )
+        return conjunction(formulas)
+
+    def floor_name(self) -> str:
+        """A name for a quotient that the library has introduced."""
+        self._floors += 1
+        (name,) = self.plain_names(f"floor{self._floors}n", 1)
+        return name
 
     def guarded(self, question: Any) -> Any:
         """Ask within the budget. Raises OverBudget."""
@@ -208,6 +313,15 @@ class Space:
             return bool(self.guarded(found.is_empty))
         except OverBudget:
             return False
+
+
+def linear(row: Any, columns: Iterable[tuple[Any, Sequence[str]]]) -> Linear:
+    """A constraint of the library, or a function of whole coefficients, as an expression."""
+    result = Linear.constant(row.get_constant_val().to_python())
+    for kind, names in columns:
+        for position, name in enumerate(names):
+            result = result.add(Linear.of(name), row.get_coefficient_val(kind, position).to_python())
+    return result
 
 
 def components(constraints: Iterable[Formula], visible: Iterable[str]) -> list[list[Formula]]:

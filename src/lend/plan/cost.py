@@ -24,6 +24,7 @@ from lend.ir.typed import (
     Local,
     Math,
     Operation,
+    Parallel,
     Region,
     Size,
     Store,
@@ -96,6 +97,8 @@ class Known:
     host: frozenset[Value]
     bounds: dict[Value, Bound] = field(default_factory=dict[Value, Bound])
     made: dict[Value, Binary] = field(default_factory=dict[Value, Binary])
+    lengths: dict[Extent, int] = field(default_factory=dict[Extent, int])
+    """Likely trip counts of ranges whose ends both move."""
 
     def bound(self, value: Value) -> Bound | None:
         """The value as a bound, if the host level knows it."""
@@ -135,10 +138,14 @@ def _operation(operation: Operation, known: Known) -> Work:
         case Binary(operator=operator):
             known.made[operation.result] = operation
             return Work(OPERATOR_COSTS.get(operator, 1))
+        case Math(function=function) if function.startswith("as_"):
+            return Work(0)
         case Math():
             return Work(MATH_COST)
         case Local():
-            return Work(1 + _elements(operation) // 8)
+            return Work(1 + (_elements(operation) // 8 if operation.zeroed else 0))
+        case Parallel(box=box, body=body):
+            return _box(box, _region(body, known), known)
         case If(then=then, orelse=orelse):
             first, second = _region(then, known), _region(orelse, known)
             return Work(1 + max(first.operations, second.operations), first.loops + second.loops)
@@ -153,13 +160,22 @@ def _operation(operation: Operation, known: Known) -> Work:
             return total
 
 
+def _box(box: tuple[Extent, ...], body: Work, known: Known) -> Work:
+    """The work of a loop over the threads of a block, whose sizes are numbers."""
+    for extent in box:
+        upper = known.bounds.get(extent.upper)
+        body = body.times(upper if isinstance(upper, int) else UNKNOWN_TRIPS)
+    return Work(1) + body
+
+
 def _loop(extent: Extent, body: Work, known: Known) -> Work:
     """The work of a loop. One that starts at an unknown place below a known end is taken to run half of the way."""
     lower, upper, step = (known.bound(value) for value in (extent.lower, extent.upper, extent.step))
     if isinstance(step, int) and step != 0:
         span = _span(extent, known)
         if span is not None:
-            return body.times(min(max(-(-span // abs(step)), 0), LARGEST))
+            known.lengths[extent] = min(max(-(-span // abs(step)), 0), LARGEST)
+            return body.times(known.lengths[extent])
     if upper is None or not isinstance(step, int) or step == 0:
         return body.times(UNKNOWN_TRIPS)
     if isinstance(lower, int) and isinstance(upper, int):

@@ -18,8 +18,8 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.types import ArrayType
-from lend.model.build import Access, Model, RegionModel
 from lend.model.linear import TRUE, All, Formula, Linear, both, equal, names_of, rename
+from lend.model.records import Access, Model, RegionModel
 from lend.model.sets import OverBudget, interval_of
 
 APART = "apart"

@@ -8,7 +8,7 @@ Example: for `for i, j in lend.grid((1, N - 1), M)` with the sizes N and M: `(((
 
 from __future__ import annotations
 
-from lend.ir.typed import Binary, Constant, Distinct, For, Kernel, Operation, Parallel, Region, Value, While
+from lend.ir.typed import Binary, Blocks, Constant, Distinct, For, Kernel, Operation, Parallel, Region, Value, While
 
 Bound = tuple[int | None, int]
 """At most `dims[position] + constant`; just the constant, if the position is None."""
@@ -19,7 +19,7 @@ _MOST_EXTENTS = 6
 def iteration_bounds(kernel: Kernel) -> tuple[tuple[Bound, ...], ...] | None:
     """Per parallel loop, bounds of its extents' trip counts; None if something else decides how long the kernel runs."""
     operations = list(_operations(kernel.body))
-    if any(isinstance(operation, (Distinct, For, While)) for operation in operations):
+    if any(isinstance(operation, (Blocks, Distinct, For, While)) for operation in operations):
         return None
     made: dict[Value, Operation] = {result: operation for operation in operations for result in operation.results}
     loops: list[tuple[Bound, ...]] = []

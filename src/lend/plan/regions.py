@@ -11,16 +11,22 @@ Example: `print(plan(kernel))` says for saxpy
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 
 from lend.diagnostics.records import dataclass
-from lend.ir.typed import Binary, Call, Cast, Constant, Kernel, Parallel, Region, Size, Value
+from lend.ir.typed import Binary, Call, Cast, Constant, Extent, Kernel, Parallel, Region, Size, Value
 from lend.language.reduction import BLOCK
+from lend.plan.by_rows import ByRows, find_by_rows
 from lend.plan.cost import Bound, Known, Work, work_of
+from lend.plan.index_tests import tested_loop
+from lend.plan.packs import Packs, Unpacked
 from lend.plan.streams import Streams, Unstreamed, find_streams
-from lend.plan.tiling import Tiling, Untiled, choose_tiling, panel_arrays, turned_arrays
+from lend.plan.tile_cost import turned_arrays
+from lend.plan.tiling import Obstacle, Tiling, Untiled, choose_tiling, panel_arrays
 from lend.plan.variation import SIZE_BITS, Variations
 from lend.plan.waves import Decision, Wave, find_waves
+from lend.schedule.teams import teams
 
 CHUNK_WORK = 32768
 """Simple operations that a chunk holds at least, so that starting it is cheap in comparison."""
@@ -52,6 +58,14 @@ class DeviceRegion:
     unstreamed: Unstreamed | None = None
     panels: tuple[Value, ...] = ()
     turned: tuple[tuple[Value, int], ...] = ()
+    inner: tuple[DeviceRegion, ...] = ()
+    """Of blocks: the loops over their threads, which run where the block runs."""
+    by_rows: ByRows | None = None
+    """How the iterations go over the rows of a matrix together, if they do."""
+    lengths: Mapping[Extent, int] = field(default_factory=dict[Extent, int])
+    """Likely trip counts of loops inside of which both ends move."""
+    packs: Packs | Unpacked = Unpacked.ONE
+    """On a device: iterations that one thread may run together."""
 
     @property
     def grain(self) -> int | None:
@@ -60,10 +74,12 @@ class DeviceRegion:
 
     @property
     def unit(self) -> int:
-        """Chunks are multiples of this many iterations."""
+        """Chunks are multiples of this many iterations: a tile takes its time, whether all of it is there or not."""
         if self.parallel.reductions:
             return BLOCK
-        return CACHE_LINE_GRAIN if self.grain is not None and self.grain >= CACHE_LINE_GRAIN else 1
+        if self.grain is not None and self.grain >= CACHE_LINE_GRAIN:
+            return CACHE_LINE_GRAIN
+        return self.tiling.volume if self.tiling is not None and self.tiling.by_row else 1
 
     def chunk(self, iterations: int, cost: int) -> int:
         """The chunk of a launch of so many iterations that cost so much each (`lower/chunks.py` writes the same as code)."""
@@ -94,24 +110,31 @@ class DeviceRegion:
 class Plan:
     """A kernel and its device regions, in the order of the text.
 
-    `waves`: loops around regions that may run several steps at a time; `decisions`: on each loop around regions.
+    `waves`: loops around regions that may run several steps at a time; `decisions`: on each loop around regions; `tested`: index
+    arrays whose elements the regions test as they go.
     """
 
     kernel: Kernel
     regions: tuple[DeviceRegion, ...]
     waves: tuple[Wave, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    tested: tuple[Value, ...] = ()
 
     def __str__(self) -> str:
         lines = (*map(str, self.regions), *map(str, self.decisions))
         return "\n".join([f"plan of {self.kernel.name}", *(f"  {line}" for line in lines)])
 
 
-def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
-    """Number the device regions of `kernel`, and tile them for a machine with such vectors."""
+def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] = frozenset()) -> Plan:
+    """Number the device regions of `kernel`, and tile them for a machine with such vectors; blocks of threads become loops.
+
+    `whole`: index arrays that are proved to be read whole, so that the loop that reads them may test them.
+    """
+    kernel, plain, tested = _with_tests(kernel, vector_bytes, whole)
+    decisions = find_waves(kernel)
+    kernel = teams(kernel)
     constants = _constants(kernel.body, {})
     bits = _bits(kernel.body, constants, dict.fromkeys(kernel.dims, SIZE_BITS))
-    decisions = find_waves(kernel)
     waves = tuple(decision.wave for decision in decisions if decision.wave is not None)
     phases = {phase.parallel for wave in waves for phase in wave.phases}
     regions: list[DeviceRegion] = []
@@ -120,11 +143,21 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
         known = Known(frozenset(captures), dict[Value, Bound](constants))
         variations = Variations(parallel, constants, bits)
         waits = parallel in phases
+        if parallel.team:
+            inner = tuple(_threads(parallel, constants, bits, vector_bytes))
+            work = work_of(parallel.body, known)
+            regions.append(
+                DeviceRegion(number, parallel, captures, work, variations, untiled=Untiled(Obstacle.TEAM), inner=inner)
+            )
+            continue
         chosen = choose_tiling(parallel, variations, vector_bytes, by_row=waits)
         tiling = chosen if isinstance(chosen, Tiling) else None
-        found = Unstreamed.IN_WAVES if waits else find_streams(parallel, variations, tiling)
+        by_rows = None if waits else find_by_rows(parallel, variations, tiling)
+        found = Unstreamed.IN_WAVES if waits else Unstreamed.BY_ROWS
+        if not waits and by_rows is None:
+            found = find_streams(parallel, variations, tiling)
         streams = found if isinstance(found, Streams) else None
-        work = work_of(parallel.body, known)
+        work = work_of(plain.get(parallel, parallel).body, known)
         regions.append(
             DeviceRegion(
                 number,
@@ -138,9 +171,37 @@ def plan(kernel: Kernel, vector_bytes: int = 16) -> Plan:
                 found if isinstance(found, Unstreamed) else None,
                 () if tiling is None else panel_arrays(parallel, variations, tiling),
                 () if tiling is None or waits or tiling.lanes == 1 else turns(parallel, variations, tiling),
+                by_rows=by_rows,
+                lengths=known.lengths,
             )
         )
-    return Plan(kernel, tuple(regions), waves, decisions)
+    return Plan(kernel, tuple(regions), waves, decisions, tested)
+
+
+def _with_tests(
+    kernel: Kernel, vector_bytes: int, whole: frozenset[Value]
+) -> tuple[Kernel, dict[Parallel, Parallel], tuple[Value, ...]]:
+    """The kernel with tests in its first loop, if vectors do not pay there; what that loop was; the arrays it tests."""
+    found = tested_loop(kernel, whole) if whole else None
+    if found is None:
+        return kernel, {}, ()
+    constants = _constants(kernel.body, {})
+    variations = Variations(found.parallel, constants, _bits(kernel.body, constants, dict.fromkeys(kernel.dims, SIZE_BITS)))
+    if isinstance(choose_tiling(found.parallel, variations, vector_bytes), Tiling):
+        return kernel, {}, ()
+    kernel, parallel = found.rewritten(kernel)
+    return kernel, {parallel: found.parallel}, found.parameters
+
+
+def _threads(team: Parallel, constants: dict[Value, int], bits: dict[Value, int], vector_bytes: int) -> Iterator[DeviceRegion]:
+    """The loops over the threads of a block, numbered in the order of the text."""
+    for number, parallel in enumerate(_parallels(team.body)):
+        variations = Variations(parallel, constants, bits)
+        chosen = choose_tiling(parallel, variations, vector_bytes, inside=True)
+        captures = tuple(captured(parallel.body))
+        work = work_of(parallel.body, Known(frozenset(captures), dict[Value, Bound](constants)))
+        found = (chosen, None) if isinstance(chosen, Tiling) else (None, chosen)
+        yield DeviceRegion(number, parallel, captures, work, variations, found[0], untiled=found[1])
 
 
 def turns(parallel: Parallel, variations: Variations, tiling: Tiling) -> tuple[tuple[Value, int], ...]:
@@ -158,13 +219,13 @@ def _parallels(region: Region) -> Iterator[Parallel]:
 
 
 def _constants(region: Region, known: dict[Value, int]) -> dict[Value, int]:
-    """The integer constants of the host level, casts of them and what is passed on to called kernels."""
+    """The integer constants of the host and block level, casts of them and what is passed on to called kernels."""
     for operation in region.operations:
         if isinstance(operation, Constant) and isinstance(operation.value, int):
             known[operation.result] = int(operation.value)
         elif isinstance(operation, Cast) and operation.operand in known and operation.result.scalar.is_integer:
             known[operation.result] = known[operation.operand]
-        elif not isinstance(operation, Parallel):
+        elif not isinstance(operation, Parallel) or operation.team:
             if isinstance(operation, Call):
                 for parameter, argument in zip(operation.body.parameters, operation.arguments, strict=True):
                     if argument in known:
@@ -190,7 +251,7 @@ def _bits(region: Region, constants: dict[Value, int], known: dict[Value, int]) 
             case Cast(result=result, operand=operand):
                 if operand in known and result.scalar.is_integer and result.scalar.bits == 64:
                     known[result] = known[operand]
-            case Parallel():
+            case Parallel(team=False):
                 pass
             case _:
                 if isinstance(operation, Call):

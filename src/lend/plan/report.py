@@ -34,7 +34,8 @@ from lend.plan import wording
 from lend.plan.regions import DeviceRegion, Plan
 from lend.plan.sizes import Given, Sizes
 from lend.plan.streams import SHORTEST_RUN, Unstreamed
-from lend.plan.tiling import Estimate, Pattern, Tiling
+from lend.plan.tile_cost import Estimate, Pattern
+from lend.plan.tiling import Tiling
 from lend.plan.variation import Variation
 from lend.plan.waves import Decision
 
@@ -89,9 +90,11 @@ class _Reporter:
         """All of it."""
         steps = dict(self._steps(self.plan.kernel.body, 1))
         fallbacks = {region.parallel.span for region in self.plan.regions if region.parallel.fallback}
+        teams = {region.parallel.span for region in self.plan.regions if region.parallel.team}
         found: list[tuple[int, LoopReport]] = []
         for region in self.plan.regions:
-            if not region.parallel.fallback:
+            combines = region.parallel.span in teams and not region.parallel.team  # what its blocks have found
+            if not region.parallel.fallback and not combines:
                 found.append((self._weight(region) * steps[region.parallel], self._loop(region, fallbacks)))
         loops = [loop for _, loop in sorted(found, key=lambda pair: -pair[0])]  # equal ones as in the text
         sizes = [(dim.name or "_", self.given.numbers[dim]) for dim in self.plan.kernel.dims if dim in self.given.numbers]
@@ -131,7 +134,9 @@ class _Reporter:
             parallel.span.text.rstrip().removesuffix(":"),
             names,
             self.sizes.iterations(parallel),
-            None if tiling is None else Vector(names[tiling.vector], tiling.lanes, tiling.vectors),
+            None
+            if tiling is None
+            else Vector(names[tiling.vector], tiling.lanes, tiling.vectors if region.by_rows is None else 1),
             () if tiling is None else tuple((names[d], rows) for d, rows in enumerate(tiling.jam) if rows > 1),
             names if tiling is None else tuple(names[d] for d in tiling.order),
             self._obstacle(region, proofs),
@@ -139,7 +144,7 @@ class _Reporter:
             self._streaming(region),
             "" if region.unstreamed is None else wording.unstreamed(region.unstreamed),
             self._threads(region),
-            _reduced(parallel),
+            _reduced(parallel) or self._combined(region),
             tuple(self._inside(region, parallel.body)),
             " and ".join(dict.fromkeys(conditions)) if conditions and parallel.span in fallbacks else None,
             self._holds(parallel) if conditions else None,
@@ -148,6 +153,11 @@ class _Reporter:
         wave = next((host for host, phases in self.waves if parallel in phases), None)
         words = wording.sentences(facts, region, _branches(region), wave, self.plan.kernel.span)
         return replace(facts, sentences=tuple(words))
+
+    def _combined(self, region: DeviceRegion) -> tuple[str, ...]:
+        """What the loop reduces to that combines what blocks have found."""
+        others = (r.parallel for r in self.plan.regions if region.parallel.team and r.parallel.span == region.parallel.span)
+        return tuple(dict.fromkeys(name for other in others for name in _reduced(other)))
 
     def _holds(self, parallel: Parallel) -> bool | None:
         """Whether the version without tests runs in this call."""
@@ -224,7 +234,7 @@ class _Reporter:
     def _inside(self, region: DeviceRegion, inner: Region) -> Iterator[SequentialLoop]:
         """The loops in a body, the outer ones first."""
         for operation in inner.operations:
-            if isinstance(operation, typed.For | typed.While):
+            if isinstance(operation, typed.For | typed.While) and operation.span.text.startswith(("for", "while")):
                 ends = _ends(region, operation)
                 even = region.tiling is None or ends[region.tiling.vector] == 0
                 yield SequentialLoop(operation.span, operation.span.text.rstrip().removesuffix(":"), _carried(operation), even)

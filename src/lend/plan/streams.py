@@ -39,6 +39,7 @@ class Unstreamed(Enum):
 
     NOT_BY_ROW = auto()  # its tiles are not vectors along rows
     IN_WAVES = auto()  # what it writes is read soon, from the caches
+    BY_ROWS = auto()  # what it writes is little beside the rows that it reads
     READS_NOTHING = auto()  # then nothing is gained
     READS_VIEWS = auto()  # which may be of the arrays that are written
     UPDATES = auto()  # it reads every array that it writes

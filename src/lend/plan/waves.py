@@ -22,8 +22,10 @@ from enum import Enum, auto
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Kernel, Operation, Parallel, Region, Value
-from lend.model.build import Model, RegionModel, build
+from lend.model.aliases import Aliases
+from lend.model.build import build
 from lend.model.linear import Linear
+from lend.model.records import Model, RegionModel
 from lend.plan.distances import Distance, Distances
 from lend.schedule.innermost import integer_constants
 
@@ -99,6 +101,7 @@ class Order(Enum):
     FAILS = auto()  # a parallel loop or another operation can fail
     READS = auto()  # an element is read outside of parallel loops
     WRITES = auto()
+    TEAMS = auto()  # blocks of threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +165,7 @@ class _Finder:
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
         self.decisions: list[Decision] = []
+        self._aliases: Aliases | None = None
         self._model: Model | None = None
         self._constants = integer_constants(kernel.body)
 
@@ -190,9 +194,10 @@ class _Finder:
     def _found(self, loop: typed.For | typed.While, depth: int) -> Wave:
         contents = _Contents(loop, self._constants)
         phases = contents.phases
+        self._aliases = self._aliases or Aliases(self.kernel)  # most loops are refused by what these say
+        barriers = contents.barriers(self._aliases)
         if self._model is None:
             self._model = build(self.kernel)
-        barriers = contents.barriers(self._model)
         regions = {region.operation: region for region in self._model.regions}
         models = [regions[phase] for phase in phases]
         axes = _Axes(self._model, Distances(self._model, loop, models, depth), models, self._constants)
@@ -220,9 +225,9 @@ class _Contents:
         if len(self.phases) > MOST_PHASES:
             raise _Refused(Order.MANY_PHASES)
 
-    def barriers(self, model: Model) -> frozenset[Operation]:
+    def barriers(self, aliases: Aliases) -> frozenset[Operation]:
         """The operations before which phases that are due must have run."""
-        roots, base = model.aliases.roots, model.aliases.base
+        roots, base = aliases.roots, aliases.base
         stores = (o for phase in self.phases for o in _operations(phase.body) if isinstance(o, typed.Store))
         written = {root for store in stores for root in roots[base[store.array]]}
         found: list[Operation] = []
@@ -247,7 +252,7 @@ class _Contents:
                     self._others.append((operation, guarded))
             case typed.Allocate() | typed.Local() | typed.Reshape():
                 raise _Refused(Order.ARRAYS, operation)
-            case typed.Load() | typed.Store() | typed.Distinct() | typed.Require():
+            case typed.Load() | typed.Store() | typed.Atomic() | typed.Distinct() | typed.Require() | typed.Blocks():
                 self._others.append((operation, guarded))
             case typed.If():
                 self._region(operation.then, True)
@@ -260,8 +265,10 @@ class _Contents:
 
     def _is_phase(self, operation: Parallel) -> bool:
         """Whether a parallel loop may run row by row, later than it stands."""
-        tested = any(getattr(inner, "site", None) is not None for inner in (operation, *_operations(operation.body)))
-        return operation.independent and not operation.reductions and not tested
+        inside = list(_operations(operation.body))
+        tested = any(getattr(inner, "site", None) is not None for inner in (operation, *inside))
+        atomic = any(isinstance(inner, typed.Atomic) for inner in inside)
+        return operation.independent and not operation.reductions and not tested and not atomic
 
 
 def _why(operation: Operation) -> Order:
@@ -271,8 +278,10 @@ def _why(operation: Operation) -> Order:
             return Order.REDUCES
         case typed.Load():
             return Order.READS
-        case typed.Store():
+        case typed.Store() | typed.Atomic():
             return Order.WRITES
+        case typed.Blocks():
+            return Order.TEAMS
         case _:
             return Order.FAILS
 

@@ -14,10 +14,11 @@ from lend.diagnostics.explanation import HostLoopReport, LoopReport, Obstacle, O
 from lend.diagnostics.proofs import Proof
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
-from lend.ir.typed import Load, Store
+from lend.ir.typed import If, Load, Local, Parallel, Region, Store
 from lend.language.reduction import BLOCK, LANES
-from lend.language.types import Layout
+from lend.language.types import Layout, size_of
 from lend.plan import tiling
+from lend.plan.by_rows import ROWS, ByRows
 from lend.plan.regions import CHUNK_WORK, CHUNKS, DeviceRegion
 from lend.plan.streams import SHORTEST_RUN, Unstreamed
 from lend.plan.variation import Variation
@@ -34,7 +35,12 @@ def sentences(
     loop: LoopReport, region: DeviceRegion, branches: Sequence[Span], wave: HostLoopReport | None, kernel: Span
 ) -> Iterator[Sentence]:
     """What is to be said of a parallel loop, the most important first. `wave`: the loop around it that may run in waves."""
-    yield "vectors", _vectors(loop)
+    if region.parallel.team:
+        yield from _team(region, kernel)
+    else:
+        yield "vectors", _vectors(loop)
+    if region.by_rows is not None:
+        yield "rows", _by_rows(loop, region.by_rows, kernel)
     for advice in loop.advice:
         yield "faster", advice
     if loop.condition is not None:
@@ -73,6 +79,61 @@ def _vectors(loop: LoopReport) -> str:
     if loop.order != loop.indices:
         text += f"; `{loop.order[0]}` in panels of {panel}, and in each {_list(loop.order[1:])} from end to end"
     return text
+
+
+def _by_rows(loop: LoopReport, by_rows: ByRows, kernel: Span) -> str:
+    found = [access.text for access in loop.accesses if any(load.span == access.place for load in by_rows.loads)]
+    reads = _list(list(dict.fromkeys(found))) if found else "what it reads"
+    steps = f"{ROWS} steps of the loop in {_line(by_rows.loop.span, kernel)} at a time"
+    return f"{steps} for all iterations of a piece: {reads} as it lies in memory"
+
+
+def _team(region: DeviceRegion, kernel: Span) -> Iterator[Sentence]:
+    """On blocks of threads: each loop over threads, and what a block keeps."""
+    places: dict[Span, list[DeviceRegion]] = {}
+    for inner in region.inner:
+        places.setdefault(inner.parallel.span, []).append(inner)
+    for place, loops in places.items():
+        if not place.text.startswith("for "):  # what sub-groups do, and clearing
+            continue
+        laid = [inner.tiling for inner in loops if inner.tiling is not None and inner.tiling.lanes > 1]
+        names = [value.name or "_" for value in loops[0].parallel.body.parameters]
+        count = stretches(region.parallel.body, place)
+        parts = "one loop" if count == 1 else f"{count} loops, one for each stretch between barriers"
+        text = f"those of {_line(place, kernel)} run in {parts}"
+        if laid:
+            wide = max(laid, key=lambda tiling: tiling.lanes)
+            every = "" if len(laid) == len(loops) else "most of them " if 2 * len(laid) > len(loops) else "some of them "
+            text += f", {every}in vectors of up to {wide.lanes} neighbouring `{names[wide.vector]}`"
+        else:
+            text += ", without vectors of lend's"
+        if len(loops) > count:
+            text += "; in blocks whose threads all pass a guard, nobody asks"
+        yield "threads of a block", text
+    shared = [o for o in region.parallel.body.operations if isinstance(o, Local)]
+    if shared:
+        total = sum(size_of(o.result.array.element) * prod(o.sizes) for o in shared)
+        names = list(dict.fromkeys(o.result.name for o in shared if o.result.name))
+        named = f", {_list(names)} among it" if names else ""
+        yield "memory of a block", f"{total:,} bytes for what threads share and what they keep across barriers{named}"
+
+
+def stretches(region: Region, place: Span) -> int:
+    """How many loops over threads at a place there are, two versions of one counted once."""
+    total = 0
+    for operation in region.operations:
+        if isinstance(operation, Parallel):
+            total += operation.span == place
+        elif isinstance(operation, If) and all(map(_versions, operation.regions)):
+            total += stretches(operation.then, place)
+        else:
+            total += sum(stretches(inner, place) for inner in operation.regions)
+    return total
+
+
+def _versions(arm: Region) -> bool:
+    """Whether a branch holds one version of a loop and nothing else."""
+    return len(arm.operations) == 1 and isinstance(arm.operations[0], Parallel)
 
 
 _PATTERNS = (
@@ -127,6 +188,7 @@ def _streaming(loop: LoopReport) -> str:
 _UNSTREAMED = {
     Unstreamed.NOT_BY_ROW: "it is not done in vectors along the last index alone",
     Unstreamed.IN_WAVES: "what a step writes is read soon after, in waves",
+    Unstreamed.BY_ROWS: "it is little beside the rows that are read",
     Unstreamed.READS_NOTHING: "nothing is read, so that nothing would be saved",
     Unstreamed.READS_VIEWS: "what it reads may be what it writes",
     Unstreamed.UPDATES: "it reads what it writes",
@@ -172,6 +234,8 @@ _KINDS: dict[tiling.Obstacle, ObstacleKind] = {
     tiling.Obstacle.VIEW: "view",
     tiling.Obstacle.ARRAYS: "size",
     tiling.Obstacle.COST: "cost",
+    tiling.Obstacle.ATOMIC: "atomic",
+    tiling.Obstacle.TEAM: "team",
     tiling.Obstacle.NONE_FITS: "size",
 }
 
@@ -209,6 +273,11 @@ def _obstacle(kind: tiling.Obstacle, at: Span, proof: Proof | None) -> tuple[str
             return f"the step of {here} is not a constant", "write the step as a number, or as a `comptime` parameter"
         case tiling.Obstacle.GRID_STEP:
             return "the step of the grid is not a constant", "write the step as a number, or as a `comptime` parameter"
+        case tiling.Obstacle.ATOMIC:
+            advice = "take sums in a shared array of each block first, or in a reduction: fewer atomic operations, and vectors"
+            return f"{here} is an atomic operation, which each iteration does by itself", advice
+        case tiling.Obstacle.TEAM:
+            return "the iterations of blocks are whole blocks: vectors lie along their threads", ""
         case tiling.Obstacle.COST:
             return "they would cost more than they gain", ""
         case tiling.Obstacle.ARRAYS | tiling.Obstacle.NONE_FITS:
@@ -262,6 +331,8 @@ def order(decision: Decision, kernel: Span) -> str:
             return f"each step writes an element in {where}, outside of parallel loops"
         case Order.FAILS:
             return f"what {where} does can fail, or its iterations are not proved to be independent"
+        case Order.TEAMS:
+            return f"each step runs blocks of threads, in {where}"
         case Order.ARRAYS:
             return f"each step makes an array, in {where}"
         case Order.MANY_PHASES:

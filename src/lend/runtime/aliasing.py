@@ -8,6 +8,7 @@ Invariants: exact to the byte (`a[::2]` and `a[1::2]` may be lent together); wha
 from __future__ import annotations
 
 from lend.diagnostics.errors import BorrowError
+from lend.runtime.arrays import OnDevice
 from lend.runtime.borrows import Lent
 from lend.runtime.mapped import lies_in_mapping, mapping_of
 from lend.runtime.memory import view_of
@@ -30,7 +31,7 @@ def check_aliases(lent: list[Lent]) -> None:
                     _check_pair(first, lent[position])
     owned = 0
     for entry in lent:
-        if entry[1].base is None:
+        if entry[1].base is None or type(entry[1]) is OnDevice:
             owned += 1
     if count - owned > 1:
         _check_mappings(lent)

@@ -21,7 +21,18 @@ from lend.language.annotations import kind_text
 from lend.language.dims import DimType, Size, size_text
 from lend.language.dtypes import scalar_of
 from lend.language.signature import ArrayKind
-from lend.language.types import ArrayType, ElementType, Layout, ScalarType, StructType, alignment_of, array_type
+from lend.language.types import (
+    ATOMIC_ELEMENTS,
+    ArrayType,
+    Borrow,
+    ElementType,
+    Layout,
+    ScalarType,
+    StructType,
+    alignment_of,
+    array_type,
+)
+from lend.runtime.arrays import OnDevice
 from lend.runtime.elements import AnyArray, AnyDtype, is_array, is_native, is_numpy_scalar, mismatch, numpy_name
 from lend.runtime.memory import ALIGNED, C_CONTIGUOUS, F_CONTIGUOUS, WRITEABLE, address_of, view_of
 from lend.runtime.overlap import extent, overlaps_itself
@@ -124,6 +135,11 @@ class ArrayParameter:
                 self._check_self_overlap(array)
         if not (flags & ALIGNED if self._trusts_flag else self._is_aligned(address, shape, strides)):
             layout = 3
+            if self.kind.borrow is Borrow.ATOMIC:
+                raise BorrowError(
+                    f"{self.subject} is lent as Atomic, but its elements are not aligned, and no processor changes such "
+                    "ones indivisibly: pass an aligned array"
+                )
         elif flags & C_CONTIGUOUS:
             layout = 0
         else:
@@ -150,6 +166,8 @@ class ArrayParameter:
 
     def _admit(self, value: Any) -> AnyArray:
         """The array under an argument that is not exactly an `ndarray`, without its subclass's ways."""
+        if isinstance(value, OnDevice):
+            return value
         if not is_array(value):
             raise ArgumentError(f"{self.subject} must be {self}, {self._not_an_array(value)}")
         if isinstance(value, np.ma.MaskedArray):
@@ -185,6 +203,9 @@ class ArrayParameter:
         why = mismatch(dtype, element)
         if why is not None:
             raise ArgumentError(f"{self.subject} must be {self} but {why}: {self._dtype_fix(dtype, element)}")
+        if self.kind.borrow is Borrow.ATOMIC and element not in ATOMIC_ELEMENTS:
+            names = ", ".join(map(repr, ATOMIC_ELEMENTS))
+            raise ArgumentError(f"{self.subject} must be {self}, and there are no atomic operations on {element}, but on {names}")
         variants = tuple(array_type(element, self.dimensions, self.kind.borrow, layout) for layout in LAYOUTS)
         self._accepted[dtype] = variants
         return variants

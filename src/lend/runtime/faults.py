@@ -34,6 +34,7 @@ from lend.language.abi import (
     HOST_LEVEL,
     NO_FAULT,
     NO_SITE,
+    WRONG_INDEX,
 )
 
 NEGATIVE = "a negative subscript does not count from the end in a kernel: write N - 1 for the last element of size N"
@@ -50,11 +51,13 @@ class Fault(NamedTuple):
 
 
 def fault_of(words: Sequence[int], sites: Sequence[Site]) -> Fault:
-    """The fault that the record's words (`abi.py`) hold; raises InternalError if they hold none, and
-    DeviceMemoryError for a fault that has no place in the source."""
+    """The fault that the record's words (`abi.py`) hold; raises InternalError if they hold none, and what a fault without a place
+    in the source says: there is no memory, or index arrays that were tested are wrong by now."""
     position, number = words[FAULT_THREAD], words[FAULT_SITE]
     if position == HOST_LEVEL and number == NO_SITE:
         raise DeviceMemoryError(f"no memory for the partial results of a parallel loop ({words[FAULT_SIZE]} bytes)")
+    if number == WRONG_INDEX:
+        raise BorrowError("an index array changed while it was lent: another thread writes it")
     if position == NO_FAULT or not 0 <= number < len(sites):
         raise InternalError(
             f"a kernel reported a fault but left no record of it (thread {position}, site {number} of {len(sites)})"
@@ -82,7 +85,7 @@ def fault_error(kernel: str, fault: Fault) -> LendError:
         case "index":
             error = BoundsError(message)
             error.array, error.dimension, error.index = site.array or "", 0, fault.size
-        case "unique":
+        case "unique" | "alias":
             error = BorrowError(message)
         case "division" | "shift" | "exponent" | "step":
             error = ArithmeticFault(message)
@@ -115,7 +118,7 @@ def _sentence(fault: Fault) -> str:
             return "a range with step zero"
         case "contract":
             return f"the contract {site.text or ''} of a kernel called here is false".replace("  ", " ")
-        case "race" | "launch":
+        case "race" | "alias" | "launch":
             return site.text or "iterations of this loop race"
         case "shape":
             return f"{site.text or 'two sizes must agree'}: {fault.value} is not {fault.size}"

@@ -19,6 +19,7 @@ from lend.diagnostics.errors import ContractError, InternalError
 from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Site
 from lend.language.abi import FAULT_THREAD, FAULT_WORDS, NO_FAULT
+from lend.language.moves import Move
 from lend.language.signature import Contract, ResultShape
 from lend.language.types import ArrayType, Type
 from lend.runtime.arguments import Binding
@@ -41,7 +42,7 @@ class Executable:
 
     address: of the host function. dimensions: how many sizes precede the arguments. leaves: the types of the argument leaves.
     keep_alive: whatever owns the machine code. index_arrays: what tests the elements of index arrays; every call needs it.
-    release: frees arrays that the function allocates and returns.
+    release: frees arrays that the function allocates and returns. moves: what a device needs of each array, where that is known.
     """
 
     kernel: str
@@ -54,6 +55,7 @@ class Executable:
     keep_alive: Any = None
     index_arrays: Callable[[Binding], None] | None = None
     release: Release | None = None
+    moves: tuple[Move | None, ...] = ()
     function: Callable[[int, int, int], int] = field(init=False, repr=False)
     reader: ResultReader = field(init=False, repr=False)
     arguments: struct.Struct = field(init=False, repr=False)

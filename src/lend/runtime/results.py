@@ -121,14 +121,19 @@ class ResultReader:
         strides = words[place + 2 + type.dimensions : place + 2 + 2 * type.dimensions]
         dtype = dtype_of(type.element)
         if 0 in sizes:
-            try:
-                return np.empty(sizes, dtype)
-            except ValueError:
-                raise DeviceMemoryError(f"a kernel returned an array of shape {sizes}, which NumPy cannot hold") from None
+            return empty_array(sizes, dtype)
         view = View(address, sizes, strides, dtype.itemsize)
         if allocation:
             return _array(view, dtype, False, owners[allocation])
-        return _view_of_lent(view, dtype, type.borrow, lent)
+        return view_of_lent(view, dtype, type.borrow, lent)
+
+
+def empty_array(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
+    """An array without elements. Raises DeviceMemoryError where its shape is too much for NumPy all the same."""
+    try:
+        return np.empty(sizes, dtype)
+    except ValueError:
+        raise DeviceMemoryError(f"a kernel returned an array of shape {sizes}, which NumPy cannot hold") from None
 
 
 def assemble(shape: ResultShape, leaves: Sequence[Any]) -> Any:
@@ -141,7 +146,8 @@ def _array(view: View, dtype: np.dtype[Any], read_only: bool, owners: Any) -> An
     return np.asarray(_Elements(view, read_only, owners)).view(dtype)
 
 
-def _view_of_lent(view: View, dtype: np.dtype[Any], borrow: Borrow, lent: Sequence[Lent]) -> AnyArray:
+def view_of_lent(view: View, dtype: np.dtype[Any], borrow: Borrow, lent: Sequence[Lent]) -> AnyArray:
+    """A view of one of the arrays that a call lends."""
     low, high = extent(view)
     for entry in lent:
         if entry.low <= low and high <= entry.high:

@@ -7,13 +7,14 @@ it is read or set, never ignored.
 
 | variable | `lend.config` | meaning |
 |---|---|---|
-| `LEND_DEVICE` | `device` | where NumPy arguments run: `cpu` or `auto` |
+| `LEND_DEVICE` | `device` | where NumPy arguments run: `cpu`, `opencl:0`, … or `auto` |
 | `LEND_THREADS` | `threads` | how many threads run a parallel loop; default: the processors this process may use |
 | `LEND_CACHE_DIR` | `cache_dir` | where compiled kernels are kept; default `~/.cache/lend` |
 | `LEND_CACHE` | `cache` | `0`: keep nothing on disk |
 | `LEND_CACHE_LIMIT` | `cache_limit` | how many megabytes of compiled kernels are kept; default 512 |
 | `LEND_DUMP` | `dump` | steps of the pipeline to print, separated by commas, or `all` |
 | `LEND_VERIFY` | `verify` | `1`: check the trees after every step of the pipeline |
+| `LEND_ELEMENTS` | `elements` | elements that a thread of a device does side by side: 1, 2, 4, 8 or 16; default 1 |
 | `LEND_NATIVE` | `native` | `0`: bind every call in Python, even those that machine code could bind |
 
 Example: `lend.config.threads = 4`.
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -31,10 +33,18 @@ from typing import Any
 from lend.diagnostics.errors import DeviceError, LendError
 from lend.diagnostics.records import dataclass
 
-DEVICES = ("cpu",)
-"""What `device` may name, besides `auto`."""
+KINDS = ("cpu", "opencl", "cuda", "hip")
+"""The kinds of devices; `opencl:1` is the second of its kind, `opencl` the first."""
+
+HERE = ("cpu", "auto")
+"""Where NumPy arguments are used in place."""
+
+_DEVICE = re.compile(r"([a-z]+)(?::(\d{1,4}))?")
 
 MOST_THREADS = 1024
+
+ELEMENTS = (1, 2, 4, 8, 16)
+"""How many elements a thread of a device may do."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Settings:
     dump: tuple[str, ...]
     verify: bool
     native: bool
+    elements: int
 
 
 def available_processors() -> int:
@@ -57,11 +68,24 @@ def available_processors() -> int:
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
+def device_name(value: str) -> tuple[str, int]:
+    """The kind and the number of a device, from its name. Raises DeviceError for what is no name of one."""
+    match = _DEVICE.fullmatch(value)
+    if match is None or match[1] not in KINDS or (match[1] == "cpu" and match[2]):
+        raise DeviceError(f"there is no device {value!r}; there are: {_NAMES} (lend.devices() lists them)")
+    return match[1], int(match[2] or 0)
+
+
+_NAMES = ", ".join(kind if kind == "cpu" else f"{kind}:0" for kind in KINDS)
+
+
 def _device(value: Any, name: str) -> str:
-    if value in DEVICES or value == "auto":
-        return value
-    there = ", ".join(DEVICES)
-    raise DeviceError(f"{name} is {value!r}, and the devices here are: {there} (or auto, which chooses one)")
+    try:
+        if isinstance(value, str) and (value == "auto" or device_name(value)):
+            return value if value in HERE or ":" in value else f"{value}:0"
+    except DeviceError:
+        pass
+    raise DeviceError(f"{name} is {value!r}, and devices are called {_NAMES}, … (or auto, which chooses one)")
 
 
 def _count(value: Any, name: str, most: int) -> int:
@@ -80,6 +104,16 @@ def _threads(value: Any, name: str) -> int:
 
 def _megabytes(value: Any, name: str) -> int:
     return _count(value, name, 1 << 20)
+
+
+def _elements(value: Any, name: str) -> int:
+    try:
+        count = int(value) if isinstance(value, str) else value
+    except ValueError:
+        count = None
+    if isinstance(count, int) and not isinstance(count, bool) and count in ELEMENTS:
+        return count
+    raise LendError(f"{name} is {value!r}, and must be 1, 2, 4, 8 or 16")
 
 
 def _path(value: Any, name: str) -> Path:
@@ -123,6 +157,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], Callable[[], Any]]] = {
     "dump": (_names, tuple),
     "verify": (_flag, lambda: False),
     "native": (_flag, lambda: True),
+    "elements": (_elements, lambda: 1),
 }
 """Each setting: how a value is checked, and its default."""
 
@@ -138,12 +173,13 @@ class Config:
     dump: tuple[str, ...]
     verify: bool
     native: bool
+    elements: int
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.__dict__["_environment"] = environment
         self.__dict__["_said"] = {}
         self.__dict__["_snapshot"] = None
-        self.__dict__["_versions"] = (ctypes.c_int64 * 2)(0, -1)
+        self.__dict__["_versions"] = (ctypes.c_int64 * 4)(0, -1, -1, 0)
 
     @property
     def version(self) -> int:
@@ -152,12 +188,18 @@ class Config:
 
     @property
     def versions_address(self) -> int:
-        """Where compiled code finds the version and the one that was applied: two i64, equal if nothing is left to be done."""
+        """Where compiled code finds the version, the one that was applied to calls on the processor, the one that was applied to
+        calls on devices, and how many elements each of their threads takes: four i64. Equal versions leave nothing to do.
+        """
         return ctypes.addressof(self.__dict__["_versions"])
 
     def applied(self, version: int) -> None:
         """The settings of `version` are in force in compiled code too; -1: compiled code shall not act on its own."""
         self.__dict__["_versions"][1] = version
+
+    def applied_on_devices(self, version: int, elements: int) -> None:
+        """The same for calls that are led to a device whatever the settings say."""
+        self.__dict__["_versions"][2:] = version, elements
 
     def snapshot(self) -> Settings:
         """The settings in force now; the environment is read at the first call."""
@@ -166,6 +208,10 @@ class Config:
             snapshot = self._read()
             self.__dict__["_snapshot"] = snapshot
         return snapshot
+
+    def touch(self) -> None:
+        """Have compiled code leave calls to Python until settings are applied again."""
+        self.__dict__["_versions"][0] += 1
 
     def reset(self) -> None:
         """Forget what the program said and read the environment anew."""

@@ -15,8 +15,8 @@ from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language.types import BOOL_, I64
-from lend.model.build import Model
 from lend.model.linear import Formula, names_of, negate
+from lend.model.records import Model
 from lend.model.sets import Expression, OverBudget, expression_of, only_over, same_parameters, within
 
 

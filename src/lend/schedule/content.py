@@ -28,6 +28,6 @@ def written_first(kernel: typed.Kernel, judgement: Judgement) -> frozenset[Value
             unsure |= roots[base[value]] - whole
     settled = {finding.read for finding in judgement.init if finding.decision.kind == "never"}
     for access in model.accesses:
-        if isinstance(access.operation, typed.Load) and access not in settled:
+        if isinstance(access.operation, typed.Load | typed.Atomic) and access not in settled:
             unsure |= roots[base[access.root]]
     return frozenset(model.unwritten - unsure)

@@ -76,6 +76,8 @@ class _Walk:
             case Parallel():
                 self._copy(operation, region, loops)
                 self._written(operation.body, loops, operation)
+            case typed.Blocks():
+                self._written(operation.body, loops, None)
             case typed.Call():
                 for parameter, argument in zip(operation.body.parameters, operation.arguments, strict=True):
                     if argument in self.shapes:
@@ -90,7 +92,7 @@ class _Walk:
             case _:
                 self._write(operation, loops, None)
 
-    def _written(self, region: Region, loops: tuple[Operation, ...], within: Parallel) -> None:
+    def _written(self, region: Region, loops: tuple[Operation, ...], within: Parallel | None) -> None:
         for operation in region.operations:
             if not operation.regions:
                 self._write(operation, loops, within)

@@ -22,8 +22,9 @@ from lend.ir import typed
 from lend.ir.clone import clone
 from lend.ir.typed import Kernel, Operation, Parallel, Region, Value
 from lend.language.types import Layout
-from lend.model.build import Access, Model, RegionModel, build
+from lend.model.build import build
 from lend.model.linear import Formula, Linear, both, equal, names_of, rename
+from lend.model.records import Access, Model, RegionModel
 
 MOST_ARRAYS = 8
 """Arrays that one loop walks along at most: with more, the caches' own predictions fail."""
@@ -59,11 +60,11 @@ def _is_scalar(operation: Operation) -> bool:
 
 
 def _plain(parallel: Parallel) -> bool:
-    """Whether a loop can be merged at all: independent iterations without tests, loops and arrays of their own."""
+    """Whether a loop can be merged at all: independent iterations without tests, loops, atomics and arrays of their own."""
     if not parallel.independent or parallel.fallback or parallel.site is not None:
         return False
     operations = list(_operations(parallel.body))
-    loops = (typed.For, typed.While, typed.Local, typed.View)
+    loops = (typed.For, typed.While, typed.Local, typed.View, typed.Atomic)
     return len(operations) <= MOST_OPERATIONS and not any(
         isinstance(operation, loops) or getattr(operation, "site", None) is not None for operation in operations
     )
@@ -83,6 +84,9 @@ class _Group:
     loops: list[Parallel]
     between: list[Operation] = field(default_factory=list[Operation])
     results: set[Value] = field(default_factory=set[Value])
+    arrays: set[Value] = field(default_factory=set[Value])
+    accesses: dict[tuple[object, ...], Access] = field(default_factory=dict["tuple[object, ...]", Access])
+    """One access of each kind: loops over one box that do the same to an array meet others alike."""
 
 
 class _Fuser:
@@ -90,7 +94,7 @@ class _Fuser:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._regions = {region.operation: region for region in model.regions}
+        self._regions = {r.operation: r for r in model.regions if isinstance(r.operation, Parallel)}
         self._accesses: dict[int | None, list[Access]] = {}
         for access in model.accesses:
             self._accesses.setdefault(access.region, []).append(access)
@@ -102,13 +106,14 @@ class _Fuser:
         for operation in region.operations:
             if isinstance(operation, Parallel):
                 if group is not None and self._joins(group, operation):
-                    group.loops.append(operation)
-                    group.results.update(operation.results)
+                    self._add(group, operation)
                     continue
                 operations += self._merged(group)
-                group = _Group([operation], results=set(operation.results)) if _plain(operation) else None
+                group = _Group([]) if _plain(operation) else None
                 if group is None:
                     operations.append(operation)
+                else:
+                    self._add(group, operation)
             elif group is not None and _is_scalar(operation) and group.results.isdisjoint(operation.operands):
                 group.between.append(operation)
             else:
@@ -130,6 +135,15 @@ class _Fuser:
 
     # -------------------------------------------------------------------------------------------------------------- whether
 
+    def _add(self, group: _Group, parallel: Parallel) -> None:
+        group.loops.append(parallel)
+        group.results.update(parallel.results)
+        group.arrays |= self._arrays(parallel)
+        names = dict(zip(self._regions[parallel].scope.threads, self._regions[group.loops[0]].scope.threads, strict=True))
+        for a in distinct(self._accesses.get(self._regions[parallel].number, [])):
+            element = None if a.element is None else tuple(e.rename(names) for e in a.element)
+            group.accesses.setdefault((a.writes, a.root, a.within, element, rename(a.scope.facts, names)), a)
+
     def _joins(self, group: _Group, parallel: Parallel) -> bool:
         """Whether a loop can become a part of a group."""
         first = self._regions[group.loops[0]]
@@ -139,16 +153,17 @@ class _Fuser:
             return False
         if not self._same_box(first, second):
             return False
-        if not all(self._walks_along_rows(self._regions[loop]) for loop in (*group.loops, parallel)):
+        unknown = group.loops[:1] if len(group.loops) == 1 else []  # the others have joined
+        if not all(self._walks_along_rows(self._regions[loop]) for loop in (*unknown, parallel)):
             return False
-        mine, theirs = self._arrays(group.loops), self._arrays([parallel])
-        if mine.isdisjoint(theirs) or len(mine | theirs) > MOST_ARRAYS:
+        theirs = self._arrays(parallel)
+        if group.arrays.isdisjoint(theirs) or len(group.arrays | theirs) > MOST_ARRAYS:
             return False
-        return all(self._apart(self._regions[loop], second) for loop in group.loops)
+        return self._apart(group, second)
 
-    def _arrays(self, loops: Sequence[Parallel]) -> set[Value]:
-        """The arrays that loops touch."""
-        return {access.root for loop in loops for access in self._accesses.get(self._regions[loop].number, [])}
+    def _arrays(self, loop: Parallel) -> set[Value]:
+        """The arrays that a loop touches."""
+        return {access.root for access in self._accesses.get(self._regions[loop].number, [])}
 
     def _walks_along_rows(self, region: RegionModel) -> bool:
         """Whether all accesses of a loop follow its last index along their rows, or stay where they are: loops of one kind."""
@@ -176,9 +191,9 @@ class _Fuser:
                     return False
         return True
 
-    def _apart(self, first: RegionModel, second: RegionModel) -> bool:
-        """Whether iterations at different positions of two loops never touch one element, one of them writing."""
-        for a in distinct(self._accesses.get(first.number, [])):
+    def _apart(self, group: _Group, second: RegionModel) -> bool:
+        """Whether iterations at different positions of the loops and of one more never touch one element, one of them writing."""
+        for a in group.accesses.values():
             for b in distinct(self._accesses.get(second.number, [])):
                 if (a.writes or b.writes) and a.within == b.within and self._may_meet(a, b) and not self._never(a, b):
                     return False

@@ -108,6 +108,8 @@ def _updated(loop: typed.For, apart: set[Value]) -> list[tuple[Load, Store]]:
     accesses = _accesses(loop.body)
     if any(access.array not in apart for access in accesses):  # a view may be of any array
         return []
+    if any(isinstance(access, typed.Atomic) for access in accesses):  # others may look at the elements when it has happened
+        return []
     for position, operation in enumerate(loop.body.operations):
         if not isinstance(operation, Store) or operation.site is not None or operation.array in inside:
             continue
@@ -123,10 +125,10 @@ def _updated(loop: typed.For, apart: set[Value]) -> list[tuple[Load, Store]]:
     return found
 
 
-def _accesses(region: Region) -> list[Load | Store]:
-    found: list[Load | Store] = []
+def _accesses(region: Region) -> list[Load | Store | typed.Atomic]:
+    found: list[Load | Store | typed.Atomic] = []
     for operation in region.operations:
-        if isinstance(operation, Load | Store):
+        if isinstance(operation, Load | Store | typed.Atomic):
             found.append(operation)
         for inner in operation.regions:
             found += _accesses(inner)

@@ -1,9 +1,9 @@
 """What verdicts are worth: checks go where they are proved, and regions have two versions where that depends on the launch.
 
 Does: rewrite the typed tree: proved accesses lose their site; a region whose bounds are a launch condition stands twice, under a
-comparison of sizes and scalars; a race that is a launch condition becomes a requirement before its region; regions whose
-iterations are proved to be independent are marked; temporaries that are proved to be written before they are read need not begin
-with zeros.
+comparison of sizes and scalars; a race that is a launch condition, and what barriers rest on, become requirements before their
+region; regions whose iterations are proved independent are marked; temporaries that are proved to be written before they are
+read need not begin with zeros.
 Does not: decide anything.
 
 Invariants:
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from lend.checks.check_aliases import AliasFinding
 from lend.checks.check_races import RaceFinding
 from lend.checks.check_revisits import writes_are_final
 from lend.checks.decide import Decision
@@ -28,8 +29,8 @@ from lend.ir import typed
 from lend.ir.clone import clone_region
 from lend.ir.typed import Operation, Region, Value
 from lend.language.abi import MAX_SIZE
-from lend.model.build import Model
 from lend.model.linear import Formula
+from lend.model.records import Model
 from lend.schedule.conditions import ConditionWriter
 from lend.schedule.content import written_first
 from lend.schedule.innermost import innermost, integer_constants
@@ -68,6 +69,8 @@ class Scheduler:
         self.reaches: dict[int, list[Reach]] = {}  # and where subscripts that are not decided must stay inside
         self.races: dict[int, list[Decision]] = {}
         self.findings: dict[int, RaceFinding] = {}  # by the identity of their decisions
+        self.loans: dict[int, list[AliasFinding]] = {}  # by the identity of calls: those that must be looked at
+        self.meetings: set[int] = set()  # the decisions (by identity) about barriers
         self.constants = integer_constants(kernel.body)
         self.unproved: set[int | None] = set()  # numbers of regions whose iterations may depend on each other
         self.written_first = frozenset[Value]() if judged_again else written_first(kernel, judgement)
@@ -94,6 +97,18 @@ class Scheduler:
         for found in self.judgement.init:
             if found.read is not None and found.read.region is not None and self.scalars(found.decision):
                 self.races.setdefault(found.read.region, []).append(found.decision)
+        for loans in self.judgement.aliases:
+            conditional = loans.decision.kind == "when" or (loans.decision.kind == "never" and self.scalars(loans.decision))
+            if conditional and not loans.first.assumed:
+                self.loans.setdefault(id(loans.lending.operation), []).append(loans)
+        rests: set[tuple[int, tuple[str, ...]]] = set()
+        for finding in self.judgement.barriers:
+            region = self.model.teams[finding.barrier.scope.team or 0].region
+            names = tuple(self.scalars(finding.decision))
+            if names and (region, names) not in rests:
+                rests.add((region, names))
+                self.races.setdefault(region, []).append(finding.decision)
+                self.meetings.add(id(finding.decision))
         for finding in self.judgement.races:
             assumed = finding.first.operation.site is None or finding.second.operation.site is None
             decision, region = finding.decision, finding.first.region
@@ -126,13 +141,15 @@ class Scheduler:
     def host(self, operation: Operation, seen: list[Value]) -> list[Operation]:
         """A host-level operation."""
         match operation:
-            case typed.Parallel():
+            case typed.Parallel() | typed.Blocks():
                 return self.parallel(operation, seen)
             case typed.Allocate():
-                return [replace(operation, zeroed=operation.result not in self.written_first)]
+                return [replace(operation, zeroed=not operation.assumed and operation.result not in self.written_first)]
             case typed.If():
                 return [replace(operation, then=self.region(operation.then, seen), orelse=self.region(operation.orelse, seen))]
-            case typed.For() | typed.Call():
+            case typed.Call():
+                return [*self.apart(operation, seen), replace(operation, body=self.region(operation.body, seen))]
+            case typed.For():
                 return [replace(operation, body=self.region(operation.body, seen))]
             case typed.While():
                 return [
@@ -141,8 +158,20 @@ class Scheduler:
             case _:
                 return [self.unchecked(operation, self.safe)]
 
-    def parallel(self, operation: typed.Parallel, seen: list[Value]) -> list[Operation]:
-        """A parallel loop: requirements for its races, then one or two versions."""
+    def apart(self, operation: typed.Call, seen: list[Value]) -> list[Operation]:
+        """The requirements that a called kernel's loans do not overlap."""
+        from lend.checks.explain import Explainer
+
+        before: list[Operation] = []
+        writer = ConditionWriter(self.model, seen, operation.span, before)
+        for finding in self.loans.get(id(operation), []):
+            condition = writer.condition([finding.decision], self.assumptions([finding.decision]))
+            self.sites.append(Site("alias", operation.span, text=Explainer(self.model).launch_alias(finding)))
+            before.append(typed.Require(operation.span, condition, len(self.sites) - 1))
+        return before
+
+    def parallel(self, operation: typed.Parallel | typed.Blocks, seen: list[Value]) -> list[Operation]:
+        """A parallel loop, or one over blocks of threads: requirements for its races, then one or two versions."""
         number = next(r.number for r in self.model.regions if r.operation is operation)
         before: list[Operation] = []
         writer = ConditionWriter(self.model, seen, operation.span, before)
@@ -151,8 +180,7 @@ class Scheduler:
             self.sites.append(Site("race", operation.span, text=self.text(decision)))
             before.append(typed.Require(operation.span, condition, len(self.sites) - 1))
         if number not in self.unproved:
-            final = innermost(operation, self.constants) and writes_are_final(self.model, number)
-            operation = replace(operation, independent=True, final_writes=final)
+            operation = self.independent(operation, number)
         slow = replace(operation, body=self.body(operation.body, self.safe))
         fast_operations = self.fast.get(number)
         if not fast_operations:
@@ -169,6 +197,13 @@ class Scheduler:
         slow = replace(slow, fallback=True, results=tuple(Value(r.type, r.span, r.name) for r in operation.results))
         then, orelse = Region((), (fast,), fast.results), Region((), (slow,), slow.results)
         return [*before, typed.If(operation.span, operation.results, condition, then, orelse)]
+
+    def independent(self, operation: typed.Parallel | typed.Blocks, number: int) -> typed.Parallel | typed.Blocks:
+        """A loop whose iterations are proved to be independent."""
+        if isinstance(operation, typed.Blocks):
+            return replace(operation, independent=True)
+        final = innermost(operation, self.constants) and writes_are_final(self.model, number)
+        return replace(operation, independent=True, final_writes=final)
 
     def requirements(self, visible: list[Value]) -> list[Operation]:
         """What the proofs of initialisation rest on, tested when the kernel starts."""
@@ -200,6 +235,8 @@ class Scheduler:
         finding = self.findings.get(id(decision))
         if finding is not None:
             return explainer.launch_race(finding)
+        if id(decision) in self.meetings:
+            return f"threads of a block are shown to meet the same barriers only if {explainer.condition(decision)}"
         return f"the iterations of this loop are independent only if {explainer.condition(decision)}"
 
     def body(self, region: Region, safe: set[int]) -> Region:
@@ -215,7 +252,7 @@ class Scheduler:
                 operation = self.unchecked(operation, safe)
                 assert isinstance(operation, typed.For)
                 return replace(operation, body=self.body(operation.body, safe))
-            case typed.Call():
+            case typed.Call() | typed.Threads():
                 return replace(operation, body=self.body(operation.body, safe))
             case typed.While():
                 return replace(operation, condition=self.body(operation.condition, safe), body=self.body(operation.body, safe))
@@ -224,6 +261,7 @@ class Scheduler:
 
     def unchecked(self, operation: Any, safe: set[int]) -> Operation:
         """An operation without its check, if it is safe."""
-        if id(operation) in safe and isinstance(operation, typed.Load | typed.Store | typed.View | typed.Binary | typed.For):
+        tested = typed.Load | typed.Store | typed.Atomic | typed.View | typed.Binary | typed.For
+        if id(operation) in safe and isinstance(operation, tested):
             return replace(operation, site=None)
         return operation

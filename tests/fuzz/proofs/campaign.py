@@ -65,7 +65,10 @@ def judged(seeds: range, connection: Connection) -> None:
 
 
 def outcomes(
-    seeds: range, until: float, judge: Callable[[range, Connection], None] = judged
+    seeds: range,
+    until: float,
+    judge: Callable[[range, Connection], None] = judged,
+    source: Callable[[int], str] = lambda seed: generated(seed)[0],
 ) -> Iterator[tuple[int, Outcome | str]]:
     """What became of each kernel, in processes of their own; text is a finding."""
     context = multiprocessing.get_context("spawn")
@@ -79,14 +82,14 @@ def outcomes(
         while at < last and time.monotonic() < until:
             try:
                 if not here.poll(PATIENCE):
-                    yield at, f"hang\n{generated(at)[0]}no answer in {PATIENCE:.0f} s"
+                    yield at, f"hang\n{source(at)}no answer in {PATIENCE:.0f} s"
                     at += 1
                     break
                 yield here.recv()
                 at += 1
             except EOFError:
                 process.join()
-                yield at, f"crash\n{generated(at)[0]}{death(process.exitcode)}"
+                yield at, f"crash\n{source(at)}{death(process.exitcode)}"
                 at += 1
                 break
         process.kill()

@@ -25,6 +25,7 @@ from lend.driver.pipeline import Compilation
 from lend.driver.pipeline import run as run_pipeline
 
 from . import enumeration, kernels
+from .renamings import Renamings
 
 
 @dataclass
@@ -156,8 +157,8 @@ def check(source: str, seed: Any, cases: list[tuple[int, int]], affine: bool) ->
 
 
 def generated(seed: int) -> tuple[str, bool]:
-    """The program of a seed, and whether it is affine."""
-    made = kernels.Kernels(seeded(f"proofs {seed}"))
+    """The program of a seed, and whether it is affine. Every eighth exchanges names of arrays."""
+    made = (Renamings if seed % 8 == 7 else kernels.Kernels)(seeded(f"proofs {seed}"))
     return made.program(), made.affine
 
 

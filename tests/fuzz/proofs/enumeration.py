@@ -3,7 +3,8 @@
 Does: run the tree that `schedule` made, printed back as Python, on arrays that know who touched which element.
 Does not: use anything of the model: an element's history is all there is.
 Invariants: goes on after a fault as compiled code does (a failed read gives 0, a failed write is skipped); an access that has
-lost its check and leaves its array is an error; so are two iterations of one loop at one element, one of them writing.
+lost its check and leaves its array is an error, as is a division that has lost its check and divides by zero; so are two
+iterations of one loop at one element, one of them writing.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 from lend.diagnostics.spans import Source
 from lend.ir import typed
 from lend.language.arithmetic import binary_function, fault_of
-from lend.lower import plain_python
+from lend.lower import plain_expressions, plain_python
 from lend.lower.plain_run import Run
 
 STEPS = 20_000
@@ -26,6 +28,10 @@ STEPS = 20_000
 
 class TooLong(Exception):
     """The run takes too many steps."""
+
+
+class Untested(Exception):
+    """An operation that has lost its test meets what it was tested for."""
 
 
 class Refusal(Exception):
@@ -243,6 +249,18 @@ def operations(region: typed.Region) -> Iterator[typed.Operation]:
             yield from operations(inner)
 
 
+def untested(operator: str, type: Any) -> Callable[[Any, Any], Any]:
+    """An operation without a test, which says so where it would have failed."""
+    operation = binary_function(operator, type)
+
+    def operate(left: Any, right: Any) -> Any:
+        if fault_of(operator, type, right) is not None:
+            raise Untested(f"{left} {operator} {right}")
+        return operation(left, right)
+
+    return operate
+
+
 class Enumerated:
     """A scheduled kernel as a Python function on traced arrays."""
 
@@ -252,13 +270,14 @@ class Enumerated:
         traces = self.traces
 
         class Here(Trace):
-            def __init__(self, sites: Any, fault: Any) -> None:
+            def __init__(self, sites: Any, fault: Any, *_: Any) -> None:
                 self.kernel = kernel
                 super().__init__(sites, fault)
                 traces.append(self)
 
         self.run_type = Here
-        self.function = plain_python.plain_function(kernel, source)
+        with mock.patch.object(plain_expressions, "binary_function", untested):
+            self.function = plain_python.plain_function(kernel, source)
 
     def run(self, dims: Sequence[int], leaves: Sequence[Any], outs: Sequence[Traced]) -> tuple[str, list[Error]]:
         """How it ended ("done", "faults", "refused", "too long") and what was wrong."""
@@ -273,6 +292,9 @@ class Enumerated:
             how = "refused"
         except TooLong:
             how = "too long"
+        except Untested as error:
+            how = "untested"
+            self.traces[0].errors.append(Error("arithmetic fault", f"without a test: {error}"))
         finally:
             plain_python.Run = original  # type: ignore[misc]
         errors = list(self.traces[0].errors) if self.traces else []

@@ -1,7 +1,8 @@
-"""Random kernels that pass temporaries around at host level: written whole or in part, exchanged, replaced, made anew.
+"""Random kernels that pass temporaries around at host level: written whole or in part, exchanged, replaced, made anew; they are
+arrays of their own, or parts of one.
 
 Does: write source text.  Does not: keep to what is safe.
-Invariants: every `while` has a counter; all temporaries have size N, so that each can take another's place.
+Invariants: every `while` has a counter; all temporaries (and parts) have size N, so that each can take another's place.
 """
 
 from __future__ import annotations
@@ -14,16 +15,22 @@ from .kernels import HEADER
 class Exchanges:
     """One program."""
 
-    def __init__(self, choices: Choices) -> None:
-        self.choices = choices
+    def __init__(self, choices: Choices, parts: bool = False) -> None:
+        self.choices, self.parts = choices, parts
         self.lines: list[str] = []
         self.loops = 0
         self.names = ("t", "u", "v")[: choices.pick((2, 2, 3))]
 
     def program(self) -> str:
         """The whole source text."""
-        for name in self.names:
-            self.write(1, f"{name} = lend.{self.choices.pick(('empty', 'empty', 'empty', 'zeros'))}(f64, N)")
+        if self.parts:
+            self.write(1, "w = lend.zeros(f64, 4 * N + 4)")
+        for number, name in enumerate(self.names):
+            made = f"lend.{self.choices.pick(('empty', 'empty', 'empty', 'zeros'))}(f64, N)"
+            if self.parts:
+                first = self.choices.pick((f"{number} * N", f"{number} * N", f"{number} * N + 1", f"{number}"))
+                made = f"w[{first} : {first} + N]"
+            self.write(1, f"{name} = {made}")
         for name in self.names:
             if self.choices.chance(60):
                 self.write(1, "for i in lend.grid(N):", f"    {name}[i] = x[i]")
@@ -75,7 +82,10 @@ class Exchanges:
         """A parallel loop that writes an array."""
         c = self.choices
         name, source = c.pick(self.names), c.pick((*(f"{n}[i]" for n in self.names), "x[i]", "x[i]", "1.0"))
-        self.write(depth, f"for i in lend.grid({c.pick(('N', 'N', 'N', 'N', 'N - 1', '(1, N)', 'k'))}):")
+        box = c.pick(("N", "N", "N", "N", "N - 1", "(1, N)", "k"))
+        if self.parts and source[-3:] == "[i]" and c.chance(50):
+            box, source = "(1, N)", source.replace("[i]", "[i - 1]")
+        self.write(depth, f"for i in lend.grid({box}):")
         if not c.chance(15):
             self.write(depth + 1, f"{name}[{c.pick(('i', 'i', 'i', 'i', 'N - 1 - i'))}] = {source}")
             return

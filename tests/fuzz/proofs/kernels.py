@@ -158,12 +158,12 @@ class Kernels:
         a = self.sum(place)
         if self.plain or c.chance(55):
             return a
-        kind = c.below(14)
+        kind = c.below(16)
         if kind in (0, 1):
             return f"({a}) // {c.pick((2, 3, 2, -2))}"
         if kind == 2:
             return f"({a}) % {c.pick((2, 3, 4))}"
-        self.affine = self.affine and kind not in (3, 9, 10, 11, 13)
+        self.affine = self.affine and kind not in (3, 9, 10, 11, 13, 14, 15)
         match kind:
             case 3:
                 return f"({a}) % {c.pick(('N', 'M'))}"
@@ -186,10 +186,27 @@ class Kernels:
                 return f"({a}) // {c.pick(('N', 'M'))}"
             case 11:
                 return f"{self.atom(place)} * {self.atom(place)}"
+            case 14 | 15:
+                return self.divided(a, place)
             case 13:  # these wrap for small numbers
                 return f"i64({c.pick(('i8', 'u8'))}({c.pick((1, 64, 85, 127))} * ({a}))){c.pick(('', ' // 64', ' % 5'))}"
             case _:
                 return f"near({a}, {self.atom(place)})"
+
+    def divided(self, a: str, place: Place) -> str:
+        """A quotient or remainder by a scalar, an index or data, which may be 0 or negative, unless that is asked first."""
+        c = self.choices
+        by = c.often(((3, "k"), (2, "c"), (2, self.atom(place)), (1, f"(k {c.pick('+-')} {self.atom(place)})"), (1, "(k + 1)")))
+        if "q" in place.arrays and c.chance(25):
+            by = f"q[{self.index(place, 'N')}]"
+        whole = f"({a}) {c.pick(('//', '%'))} {by}"
+        return c.often(
+            (
+                (3, f"({whole})"),
+                (2, f"({whole} if {by} {c.pick(('>', '!=', '>=', '<'))} 0 else {a})"),
+                (1, f"(({a}) {c.pick(('//', '%'))} max({by}, {c.below(2)}))"),
+            )
+        )
 
     def guard(self, place: Place) -> str:
         """A condition."""
@@ -386,7 +403,9 @@ class Kernels:
     def statement(self, place: Place) -> Place:
         c = self.choices
         self.budget -= 1
-        match c.often(((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8), (2, 9), (2, 10), (2, 11))):
+        match c.often(
+            ((9, 0), (3, 1), (4, 2), (3, 3), (1, 4), (1, 5), (2, 6), (1, 7), (1, 8), (2, 9), (2, 10), (2, 11), (2, 12))
+        ):
             case 0:
                 self.store(place)
             case 1:
@@ -438,6 +457,8 @@ class Kernels:
                 return self.scratch(place)
             case 11:
                 self.pitched(place)
+            case 12:
+                return self.renamed(place)
             case _:
                 one = [n for n in place.writable if place.arrays[n] == 1]
                 if one:
@@ -660,6 +681,31 @@ class Kernels:
         self.write(f"{name} = {array}[{', '.join(parts)}]")
         writable = (*place.writable, name) if array in place.writable else place.writable
         return replace(place, arrays={**place.arrays, name: kept}, writable=writable)
+
+    def renamed(self, place: Place) -> Place:
+        """Two names of arrays, or of their parts, that some iterations exchange: what one calls p another calls q."""
+        c = self.choices
+        one = [n for n in place.writable if place.arrays[n] == 1]
+        if not place.grid or not one:
+            return place
+        self.affine = False
+        p, q, array = self.name("p"), self.name("q"), c.pick(one)
+        part = c.often(((5, ""), (1, "[1:]"), (1, f"[:{self.sum(place)}]")))
+        self.write(f"{p} = {array}{part}")
+        self.write(f"{q} = {c.pick(one)}" if c.chance(60) else f"{q} = {array}{c.pick(('', '[1:]', '[:N]'))}")
+        inner = replace(place, arrays={**place.arrays, p: 1, q: 1}, writable=(p, q))
+        exchange = c.often(((6, f"{p}, {q} = {q}, {p}"), (2, f"{p} = {q}"), (1, f"{p} = {p}[1:]")))
+        if c.chance(50):
+            self.write(f"if {self.guard(place)}:")
+            self.write(f"    {exchange}")
+        else:
+            index = self.name("m")
+            self.write(f"for {index} in range({self.bounds(place)}):")
+            with self.indented():
+                self.block(replace(inner, integers=(*place.integers, index), loop="for"), 1)
+                self.write(exchange)
+        self.store(inner)
+        return replace(inner, writable=(*place.writable, p, q))
 
     def coverage(self, place: Place) -> None:
         """Often: write what has to be written whole."""

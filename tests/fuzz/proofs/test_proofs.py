@@ -45,6 +45,31 @@ def test_no_kernel_that_exchanges_temporaries_is_accepted_wrongly(part: int) -> 
     assert kinds["false alarm"] < EACH // 10
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_no_kernel_that_exchanges_parts_of_an_array_is_accepted_wrongly(part: int) -> None:
+    kinds: collections.Counter[str] = collections.Counter()
+    for seed in range(part * EACH, (part + 1) * EACH):
+        source = Exchanges(seeded(f"parts {seed}"), parts=True).program()
+        try:
+            kinds[check(source, seed, [(n, 1) for n in (0, 1, 2, 3, 3, 4)], False).kind] += 1
+        except Finding as finding:
+            raise Finding(finding.kind, f"seed {seed}\n{source}\n{finding}") from finding
+    print(dict(kinds))
+    assert kinds["accepted"] > EACH // 8 and kinds["refused"] > EACH // 10
+
+
+def test_no_kernel_whose_iterations_exchange_names_is_accepted_wrongly() -> None:
+    kinds: collections.Counter[str] = collections.Counter()
+    for seed in range(7, 8 * EACH, 8):
+        source, affine = generated(seed)
+        try:
+            kinds[check(source, seed, [(n, n) for n in (0, 1, 2, 3, 4)], affine).kind] += 1
+        except Finding as finding:
+            raise Finding(finding.kind, f"seed {seed}\n{source}\n{finding}") from finding
+    assert kinds["accepted"] > EACH // 8 and kinds["refused"] > EACH // 2
+    assert kinds["false alarm"] < EACH // 10
+
+
 def test_the_generator_is_worth_its_time() -> None:
     judged = sum(OUTCOMES.values())
     if judged < SLICES * EACH // 2:

@@ -16,9 +16,10 @@ import pytest
 
 from lend.targets.cpu.emit import CompiledModule, compile_module
 from lend.targets.cpu.machine import host
+from lend.targets.cpu.pool_layout import MAX_THREADS
 from lend.targets.cpu.target import cpu
 from lend.targets.cpu.threads import Pool, available_threads, pool
-from lend.targets.cpu.threads_ir import MAX_THREADS, pool_ir
+from lend.targets.cpu.threads_ir import pool_ir
 
 FLUSHING = """
 declare void @llvm.x86.sse.ldmxcsr(ptr)

@@ -13,5 +13,5 @@ def saxpy(a: f32, x: Ref[f32, N], y: Mut[f32, N]):
 
 x = np.ones(8, np.float32)
 y = np.zeros(8, np.float32)
-lend.config.device = "cuda"
+lend.config.device = "metal"
 saxpy(2.0, x, y)

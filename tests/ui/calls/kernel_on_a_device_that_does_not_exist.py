@@ -13,4 +13,4 @@ def saxpy(a: f32, x: Ref[f32, N], y: Mut[f32, N]):
 
 x = np.ones(8, np.float32)
 y = np.zeros(8, np.float32)
-saxpy.on("cuda")(2.0, x, y)
+saxpy.on("metal")(2.0, x, y)

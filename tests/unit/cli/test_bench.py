@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from lend import cli
+from lend.cli.bench import LIMIT, above_limit
+from lend.driver.measure import Cost
 
 FILE = """
 import numpy as np
@@ -47,3 +49,20 @@ def test_the_kernels_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "--compile", str(tmp_path / "none.py")]) == 2
     assert "there is no file" in capsys.readouterr().err
+
+
+def test_kernels_above_the_limit_are_named_with_their_dearest_step() -> None:
+    def cost(name: str, **steps: float) -> Cost:
+        return Cost(name, steps, {}, 1, 1)
+
+    quick, slow, slowest = (
+        cost("quick", check=LIMIT / 2, emit=LIMIT / 2),
+        cost("slow", check=LIMIT, emit=0.01),
+        cost("slowest", check=0.1, emit=0.3),
+    )
+    assert above_limit([quick]) == "1 kernel; above 150 ms: 0"
+    assert above_limit([slow, quick, slowest]).splitlines() == [
+        "3 kernels; above 150 ms: 2",
+        "  slowest: 400 ms, of which emit 300",
+        "  slow: 160 ms, of which check 150",
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import lend
 from lend import Mut, Ref, f32, f64, i32, i64
 from lend.dims import N
@@ -82,3 +84,27 @@ def outer(x: Ref[f32, N], y: Mut[f32, N]):
 def divides(x: Mut[i32, N]):
     for i in lend.grid(N):
         x[i] = 7 // x[i]
+
+
+@lend.function
+def turned(s, v, t):
+    s[t] = v  # turned
+    lend.sync()  # turned
+    return s[3 - t]  # turned
+
+
+@lend.kernel
+def team(x: Mut[f32, N, Literal[4]]) -> f32:
+    total = f32(0)
+    for b in lend.blocks(N):  # blocks
+        s = lend.shared(f32, 4)
+        part = f32(0)
+        for t in lend.threads(4):  # threads
+            n = 3  # constant of the team
+            if t == 2:
+                x[b, t] += n  # only thread 2
+            v = turned(s, x[b, t], t)  # meets
+            part += v  # part
+            x[b, t] = v
+        total += part  # total of blocks
+    return total

@@ -143,3 +143,20 @@ def test_tracebacks_show_the_users_line():
         k.divides.py(np.array([1, 0], np.int32))
     entry = next(entry for entry in caught.traceback if str(entry.path) == LIBRARY)
     assert (entry.name, entry.lineno + 1) == ("divides", line_of("x[i] = 7 // x[i]"))
+
+
+def test_threads_of_a_block_are_seen_in_turns():
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    tracer, total = trace(k.team, x)
+    assert total == 34.0
+    assert [(names["b"], names["t"]) for names in tracer.at("n = 3  # constant of the team")] == [
+        (b, t) for b in range(2) for t in range(4)
+    ]
+    assert [(names["t"], names["n"]) for names in tracer.at("x[b, t] += n  # only thread 2")] == [(2, 3)] * 2
+    assert [names["part"] for names in tracer.at("part += v  # part")] == [-0.0] * 8
+    assert len(tracer.at("s[t] = v  # turned")) == 8
+    assert {name for name, _, _ in tracer.events} == {"team", "turned"}
+    first = [line for _, line, names in tracer.events if names.get("b", 0) == 0]
+    store, read = line_of("s[t] = v  # turned"), line_of("return s[3 - t]  # turned")
+    stores = [position for position, line in enumerate(first) if line == store][:4]
+    assert max(stores) < min(position for position, line in enumerate(first) if line == read)  # all wait for all

@@ -76,6 +76,15 @@ def by_columns(a: Ref[f64, M, N], b: Out[f64, M, N]):
         b[j, i] = 2.0 * a[j, i]
 
 
+@lend.kernel
+def sums_of_columns(a: Ref[f64, K, N], y: Out[f64, N]):
+    for j in lend.grid(N):
+        s = 0.0
+        for k in range(K):
+            s += a[k, j]
+        y[j] = s
+
+
 def tiling_of(kernel: Any, vector_bytes: int = 64) -> Tiling:
     found = region_of(kernel, vector_bytes).tiling
     assert found is not None
@@ -103,6 +112,20 @@ def test_rows_that_lie_apart_are_jammed_without_vectors() -> None:
     """Lanes would gather `a`: rows side by side share what is read of `x`, and each keeps its order of additions."""
     tiling = tiling_of(matvec)
     assert tiling.lanes == 1 and tiling.volume > 1
+
+
+def test_columns_are_read_in_long_pieces_of_each_row() -> None:
+    tiling = tiling_of(sums_of_columns)
+    assert tiling.by_row and tiling.lanes * tiling.vectors == 64
+
+
+@pytest.mark.parametrize("kernel", [matvec, sums_of_columns])
+@pytest.mark.parametrize(("iterations", "steps"), [(400, 400), (512, 512), (3000, 5), (20, 10**6)])
+def test_chunks_are_whole_tiles(kernel: Any, iterations: int, steps: int) -> None:
+    """A part of a tile would take as long as the whole."""
+    region = region_of(kernel)
+    assert region.tiling is not None
+    assert region.chunk(iterations, 4 * steps) % region.tiling.volume == 0
 
 
 def test_a_stencil_runs_along_its_rows() -> None:

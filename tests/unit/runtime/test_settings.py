@@ -66,12 +66,14 @@ def test_the_program_wins():
         ("LEND_THREADS", "many", LendError, "LEND_THREADS is 'many', and must be a whole number from 1 to 1024"),
         ("LEND_THREADS", "2.5", LendError, "LEND_THREADS is '2.5', and must be a whole number from 1 to 1024"),
         ("LEND_THREADS", "-3", LendError, "LEND_THREADS is '-3', and must be a whole number from 1 to 1024"),
+        ("LEND_ELEMENTS", "3", LendError, "LEND_ELEMENTS is '3', and must be 1, 2, 4, 8 or 16"),
+        ("LEND_ELEMENTS", "all", LendError, "LEND_ELEMENTS is 'all', and must be 1, 2, 4, 8 or 16"),
         ("LEND_CACHE", "maybe", LendError, "LEND_CACHE is 'maybe', and must be 1 or 0"),
         (
             "LEND_DEVICE",
-            "cuda:0",
+            "metal:0",
             DeviceError,
-            "LEND_DEVICE is 'cuda:0', and the devices here are: cpu (or auto, which chooses one)",
+            "LEND_DEVICE is 'metal:0', and devices are called cpu, opencl:0, cuda:0, hip:0, … (or auto, which chooses one)",
         ),
     ],
 )
@@ -87,6 +89,8 @@ def test_wrong_values_in_the_environment(variable, value, kind, message):
         ("threads", 0, "lend.config.threads is 0, and must be a whole number from 1 to 1024"),
         ("threads", True, "lend.config.threads is True, and must be a whole number from 1 to 1024"),
         ("threads", 1.5, "lend.config.threads is 1.5, and must be a whole number from 1 to 1024"),
+        ("elements", True, "lend.config.elements is True, and must be 1, 2, 4, 8 or 16"),
+        ("elements", 32, "lend.config.elements is 32, and must be 1, 2, 4, 8 or 16"),
         ("cache_dir", 3, "lend.config.cache_dir is 3, and must be a folder's name"),
         ("cache", 1.5, "lend.config.cache is 1.5, and must be 1 or 0"),
         ("dump", 3, "lend.config.dump is 3, and must be names separated by commas"),
@@ -102,7 +106,8 @@ def test_wrong_values_in_the_program(name, value, message):
 
 def test_a_setting_that_does_not_exist():
     config = Config({})
-    message = "lend.config has no setting 'thread'; it has device, threads, cache_dir, cache, cache_limit, dump, verify, native"
+    known = "device, threads, cache_dir, cache, cache_limit, dump, verify, native, elements"
+    message = f"lend.config has no setting 'thread'; it has {known}"
     with pytest.raises(AttributeError) as caught:
         config.thread = 3
     assert str(caught.value) == message

@@ -1,5 +1,7 @@
 """Copies that are left out, and their near neighbours that are made; each kernel against plain Python."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -233,14 +235,19 @@ def scheduled(kernel):
     return print_kernel(run(compilation, until="schedule").scheduled)
 
 
+def makes(name, tree):
+    """Whether memory is asked for under a name."""
+    return re.search(rf"%{name}: owned\S*[^\n]* = allocate", tree) is not None
+
+
 @pytest.mark.parametrize(("kernel", "name"), [case[:2] for case in LEFT_OUT])
 def test_copies_that_are_left_out(kernel, name):
-    assert f"%{name}: owned" not in scheduled(kernel)
+    assert not makes(name, scheduled(kernel))
 
 
 @pytest.mark.parametrize(("kernel", "name"), [case[:2] for case in MADE])
 def test_copies_that_are_made(kernel, name):
-    assert f"%{name}: owned" in scheduled(kernel)
+    assert makes(name, scheduled(kernel))
 
 
 @pytest.mark.parametrize(("kernel", "make"), [(kernel, make) for kernel, _, make in LEFT_OUT + MADE])

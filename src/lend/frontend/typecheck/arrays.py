@@ -6,7 +6,7 @@ Invariants: every load and store has a bounds site, except inside `lend.unchecke
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from typing import NoReturn
 
 from lend.diagnostics.sites import Access
 from lend.diagnostics.spans import Span
@@ -17,6 +17,7 @@ from lend.frontend.typecheck.operators import Operators
 from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Value
 from lend.language.annotations import MAX_DIMENSIONS
+from lend.language.borrows import Atomic
 from lend.language.structs import struct_type
 from lend.language.types import INDEX, Borrow, ElementType, Layout, ScalarType, StructType, array_type
 
@@ -41,6 +42,8 @@ class Arrays(Operators):
         base = self.check(expression.value)
         if isinstance(base, TupleOf):
             return self.tuple_item(base, expression)
+        if isinstance(base, Python) and base.object is Atomic:
+            return self.atomic_of(expression)
         if not isinstance(base, Array):
             if isinstance(base, Poison):
                 raise Refused
@@ -50,7 +53,21 @@ class Arrays(Operators):
         place = self.place(base, expression)
         if isinstance(place, Array | Element):
             return place
+        if base.value.array.borrow is Borrow.ATOMIC:
+            self.refuse_plain_read(base, expression)
         return Scalar(self.load(base, place, (), expression.span))
+
+    def atomic_of(self, expression: syntax.Subscript) -> Entity:
+        """`Atomic[i32]` (defined in `team_words.py`)."""
+        raise NotImplementedError
+
+    def refuse_plain_read(self, array: Array, expression: syntax.Subscript) -> NoReturn:
+        """A plain read of an `Atomic` (defined in `atomics.py`)."""
+        raise NotImplementedError
+
+    def refuse_at_block_level(self, what: str, span: Span) -> NoReturn:
+        """What a block cannot do outside `lend.threads` (defined in `atomics.py`)."""
+        raise NotImplementedError
 
     def tuple_item(self, base: TupleOf, expression: syntax.Subscript) -> Entity:
         """`t[k]` with a compile-time k."""
@@ -102,13 +119,16 @@ class Arrays(Operators):
 
     def index(self, base: Array, dimension: int, expression: syntax.Expr) -> Value:
         """One subscript as an integer value."""
-        entity = self.check(expression)
+        return self.index_entity(base, dimension, self.check(expression), expression.span)
+
+    def index_entity(self, base: Array, dimension: int, entity: Entity, span: Span) -> Value:
+        """A subscript that has been checked, as an integer value."""
         if isinstance(entity, TupleOf):
-            parts = ", ".join(f"{expression.span.text}[{k}]" for k in range(len(base.shape)))
+            parts = ", ".join(f"{span.text}[{k}]" for k in range(len(base.shape)))
             self.refuse(
                 "L0207",
                 "a subscript must be an integer, not a tuple",
-                expression.span,
+                span,
                 "this is a tuple",
                 fix=f"write each index: `{base.name}[{parts}]`",
             )
@@ -117,13 +137,13 @@ class Arrays(Operators):
             self.refuse(
                 "L0214",
                 f"the subscript `{entity.value}` is negative, and in kernels subscripts do not count from the end",
-                expression.span,
+                span,
                 "before the first element",
                 fix=f"write `{base.name}[{text} - {-entity.value}]`"
-                if len(base.shape) == 1
+                if len(base.shape) == 1 and base.value.array.borrow is not Borrow.ATOMIC
                 else f"write `{text} - {-entity.value}`",
             )
-        return self.to_index(entity, expression.span, "a subscript")
+        return self.to_index(entity, span, "a subscript")
 
     def as_size(self, size: Number | Scalar, span: Span) -> Number | Scalar:
         """A size as the user reads it: an index, also where it was computed as an `i64`."""
@@ -203,9 +223,7 @@ class Arrays(Operators):
         result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span)
         site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
         self.emit(typed.View(span, result, base.value, tuple(parts), site))
-        own = base.value is base.base
-        within = tuple(map(literal_part, expression.indices)) if own else base.within  # a view of a view lies in that
-        return Array(result, span.text, tuple(shape), base.base, base.may, base.index, within)
+        return Array(result, span.text, tuple(shape), base.base, base.index)
 
     def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
         """One slice as an extent, and its size."""
@@ -266,7 +284,7 @@ class Arrays(Operators):
         view_site = self.site("view", span, array=array.name)
         self.emit(typed.Reshape(span, result, array.value, values, shape_site, view_site))
         index = None if array.index is not None and array.index[0] == "offsets" else array.index
-        return Array(result, array.name, shape, array.base, array.may, index)
+        return Array(result, array.name, shape, array.base, index)
 
     def sizes(self, entities: list[Entity], span: Span, what: str) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
         """Sizes of a new array, as entities and as values."""
@@ -304,37 +322,9 @@ class Arrays(Operators):
         shape, values = self.sizes(sizes, span, f"lend.{name}")
         result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
         extent, memory = self.site("extent", span), self.site("memory", span)
-        self.emit(typed.Allocate(span, result, values, extent, memory, name == "zeros"))
-        return Array(result, f"lend.{name}(...)", shape, result, frozenset((self.root(extent, result),)))
-
-    def root(self, site: Hashable, value: Value) -> Value:
-        """What stands for the memory made at a place: the same value each time a loop's body is checked again, so that what a
-        carried array may be settles."""
-        return self.roots.setdefault(site, value)
-
-    def local(self, arguments: list[Entity], span: Span) -> Array:
-        """`lend.local(f32, 4)`."""
-        element, sizes = self.element_and_sizes("local", arguments, span)
-        constant: list[int] = []
-        for size in sizes:
-            if not isinstance(size, Number):
-                self.refuse(
-                    "L0217",
-                    "the sizes of `lend.local` must be known when the kernel is compiled",
-                    self.where(size, span),
-                    "known at run time only",
-                    fix="make it a `comptime[int]` parameter, or use `lend.empty` before the loop",
-                )
-            if not isinstance(size.value, int) or size.value < 0:
-                self.refuse(
-                    "L0217", f"a size is an integer of 0 or more, not `{size.value}`", self.where(size, span), "this size"
-                )
-            constant.append(int(size.value))
-        self.sizes(sizes, span, "lend.local")
-        result = self.new_value(array_type(element, len(constant), Borrow.OWNED, Layout.C), span)
-        self.emit(typed.Local(span, result, tuple(constant)))
-        root = self.root((span, self.frame.calls), result)
-        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result, frozenset((root,)))
+        zeroed = name == "zeros"
+        self.emit(typed.Allocate(span, result, values, extent, memory, zeroed, not zeroed and self.unchecked_depth > 0))
+        return Array(result, f"lend.{name}(...)", shape, result)
 
     def element_and_sizes(self, name: str, arguments: list[Entity], span: Span) -> tuple[ScalarType | StructType, list[Entity]]:
         """The element type and the sizes of a new array."""
@@ -357,6 +347,10 @@ class Arrays(Operators):
 
     def host_only(self, what: str, span: Span, fix: str) -> None:
         """Refuse what only the host level can do."""
+        if self.level == "block":
+            fix = "make it before the loop over blocks, or share an array of fixed size between a block's threads: `lend.shared`"
+            if "kernel" in what:
+                fix = "make it a `@lend.function`, or call the kernel outside the loop"
         if self.in_grid:
             self.refuse("L0401", f"{what} inside a parallel loop", span, "only outside parallel loops", fix=fix)
 
@@ -424,6 +418,8 @@ class Arrays(Operators):
             for position, (item, (_, member)) in enumerate(zip(value.items, type.fields, strict=True)):
                 self.store(array, indices, (*path, position), member, item, span)
             return
+        if self.level == "block":
+            self.refuse_at_block_level(f"a store into `{array.name}`", span)
         converted = self.convert(value, type, span, f"stored in `{array.name}`")
         self.emit(typed.Store(span, array.value, indices, path, converted, self.bounds_site(array, "write", span)))
 
@@ -449,15 +445,6 @@ def keeps_rows(indices: tuple[syntax.Expr | syntax.Slice, ...]) -> bool:
         else:
             seen = True
     return True
-
-
-def literal_part(index: syntax.Expr | syntax.Slice) -> tuple[int, int] | None:
-    """The part of a dimension that a subscript takes, if it is written in numbers."""
-    if not isinstance(index, syntax.Slice):
-        at = literal(index)
-        return None if at is None else (at, at + 1)
-    first, end = (0 if index.lower is None else literal(index.lower)), literal(index.upper)
-    return None if first is None or end is None else (first, end)
 
 
 def literal(expression: syntax.Expr | None) -> int | None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.emitter import region_of
-from lend.frontend.typecheck.entities import Array, Conflict, Entity, Missing, Number, Poison, Reducing
+from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Poison, Reducing
 from lend.frontend.typecheck.merging import Form, Gone, Merging
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
@@ -67,7 +67,6 @@ class Branches(Merging):
         meeting = Meeting((first, second), span)
         merged = {name: self.meet_name(meeting, name) for name in dict.fromkeys((*first.names, *second.names))}
         result = self.meet(meeting, first.result, second.result, None)
-        self.keep_disjoint([first.names, second.names], merged)
         self.names.clear()
         self.names.update(merged)
         if first.operations or second.operations or meeting.values:
@@ -143,19 +142,6 @@ class Branches(Merging):
         assert isinstance(other, Missing)
         span = self.span_of(entity)
         return Missing((*other.assigned, *((span,) if span is not None else ())), other.why)
-
-    def keep_disjoint(self, paths: list[dict[str, Entity]], merged: dict[str, Entity]) -> None:
-        """Merged arrays that are disjoint on every path stay so."""
-
-        def apart(path: dict[str, Entity], a: str, b: str) -> bool:
-            x, y = path.get(a), path.get(b)
-            return isinstance(x, Array) and isinstance(y, Array) and not self.overlap(x, y)
-
-        arrays = {name: e for name, e in merged.items() if isinstance(e, Array)}
-        for a in arrays:
-            for b in arrays:
-                if a < b and all(apart(path, a, b) for path in paths):
-                    self.disjoint.add(frozenset((arrays[a].base, arrays[b].base)))
 
 
 def flag_left(names: dict[str, Entity]) -> Flag | None:

@@ -15,6 +15,7 @@ import numpy as np
 from lend.diagnostics.spans import Span
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
+    Array,
     Entity,
     Function,
     Method,
@@ -37,11 +38,23 @@ from lend.language.types import (
     COMPLEX128,
     F32,
     F64,
+    I64,
+    INDEX,
     ScalarType,
     StructType,
 )
 
-_ONLY_AS_LOOP = {"grid": "for i in lend.grid(N):", "static_range": "for k in lend.static_range(4):"}
+_ONLY_AS_LOOP = {
+    "grid": "for i in lend.grid(N):",
+    "static_range": "for k in lend.static_range(4):",
+    "blocks": "for b in lend.blocks(n):",
+    "threads": "for t in lend.threads(64):",
+}
+
+
+def given_type(object: Any) -> ScalarType | None:
+    """The type that a Python object stands for."""
+    return object if isinstance(object, ScalarType) else scalar_of_class(object)
 
 
 class Calls(Inlining):
@@ -59,6 +72,8 @@ class Calls(Inlining):
         """Call an entity."""
         if isinstance(callee, Function):
             return self.call_function(callee, arguments, keywords, span)
+        if isinstance(callee, Method) and isinstance(callee.receiver, Array) and callee.name != "reshape":
+            return self.call_atomic(callee.receiver, callee.name, [self.settle(a) for a in arguments], keywords, span)
         if isinstance(callee, Method):
             self.no_keywords(keywords, callee.name, span)
             return self.call_method(callee, arguments, span)
@@ -72,7 +87,7 @@ class Calls(Inlining):
         """Call what a captured Python object stands for."""
         if target is complex:
             return self.make_complex(arguments, span)
-        scalar = target if isinstance(target, ScalarType) else scalar_of_class(target)
+        scalar = given_type(target)
         if scalar is not None:
             self.no_keywords(keywords, scalar.name, span)
             return self.call_cast(scalar, target, arguments, span)
@@ -126,6 +141,25 @@ class Calls(Inlining):
         if type is BOOL_:
             return self.truth(self.settle(arguments[0]), span)
         return self.cast(self.number(arguments[0], span, f"the argument of `{name}`"), type, span)
+
+    def bitcast(self, arguments: list[Entity], span: Span) -> Entity:
+        """`lend.bitcast(x, u64)`."""
+        self.count(arguments, (2,), "lend.bitcast", span)
+        given, wanted = arguments
+        type = given_type(wanted.object) if isinstance(wanted, Python) else None
+        if type is None or type.kind in ("bool", "complex"):
+            what = self.describe(wanted)
+            self.refuse(
+                "L0222", f"`lend.bitcast` gives an integer or a float, not {what}", span, "the second argument is its type"
+            )
+        value = self.materialise(given, span)
+        source = I64 if value.scalar is INDEX else value.scalar
+        if source.kind in ("bool", "complex") or source.bits != type.bits:
+            fix = f"cast it: `{type}({span.text.split('(', 1)[-1].split(',')[0]})`" if source.kind != "complex" else None
+            self.refuse("L0209", f"the bits of `{source}` are no `{type}`", span, f"`{type}` has {type.bits} bits", fix=fix)
+        if source.is_integer and type.is_integer:
+            return Scalar(self.cast_value(value, type, span))
+        return Scalar(self.math(f"as_{type}", (value,), type, span))
 
     def make_complex(self, arguments: list[Entity], span: Span) -> Entity:
         """`complex(re, im)`, `complex(x)`."""
@@ -188,6 +222,11 @@ class Calls(Inlining):
         if target is intrinsics.local:
             self.no_keywords(keywords, "lend.local", span)
             return self.local(arguments, span)
+        words = ((intrinsics.shared, self.shared), (intrinsics.sync, self.sync), (intrinsics.subgroup, self.subgroup))
+        for known, method in words:
+            if target is known:
+                self.no_keywords(keywords, f"lend.{known.__name__}", span)
+                return method(arguments, span)
         if target is intrinsics.empty or target is intrinsics.zeros:
             name: str = target.__name__
             self.no_keywords(keywords, f"lend.{name}", span)
@@ -195,6 +234,9 @@ class Calls(Inlining):
         if target is intrinsics.as_unique:
             self.no_keywords(keywords, "lend.as_unique", span)
             return self.as_unique(arguments, span)
+        if target is intrinsics.bitcast:
+            self.no_keywords(keywords, "lend.bitcast", span)
+            return self.bitcast(arguments, span)
         if target is intrinsics.indices_differ:
             return self.indices_differ(arguments, span)
         if target is intrinsics.unchecked:

@@ -95,7 +95,7 @@ class ComputedIndices(KernelCalls):
         result = self.new_value(array_type(own.value.array.element, 1, Borrow.REF, Layout.C), span)
         site = self.site("bounds", span, array=name, access="read")
         self.emit(typed.View(span, result, own.value, (Extent(start, size, step),), site))
-        return Array(result, f"lend.as_unique({name}, …)", own.shape, own.base, own.may, ("unique", Scalar(bound)))
+        return Array(result, f"lend.as_unique({name}, …)", own.shape, own.base, ("unique", Scalar(bound)))
 
     def text_of(self, entity: Entity, bound: Value) -> str:
         """A bound, for messages."""

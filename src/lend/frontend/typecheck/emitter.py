@@ -6,10 +6,10 @@ Invariants: `speculate` leaves no trace of an attempt that is given up.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
-from typing import NoReturn, TypeVar
+from typing import Literal, NoReturn, TypeVar
 
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import InternalError
@@ -17,7 +17,7 @@ from lend.diagnostics.records import dataclass
 from lend.diagnostics.sites import Access, Site, SiteKind
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Dependency
-from lend.frontend.typecheck.entities import Array, Entity, Frame, Function
+from lend.frontend.typecheck.entities import Entity, Frame, Function
 from lend.ir import syntax, typed
 from lend.ir.typed import BinaryOperator, Operation, Region, UnaryOperator, Value
 from lend.language import library
@@ -47,6 +47,18 @@ class Unit:
     deferred: bool = False  # a name could not be resolved yet; it may be by the first call
 
 
+Level = Literal["host", "grid", "block", "thread"]
+"""Where the checker is: outside parallel loops, in `lend.grid`, in `lend.blocks`, or in `lend.threads` inside that."""
+
+
+@dataclass(frozen=True, eq=False)
+class Team:
+    """The threads of a block: how many there are in each dimension, and the index values of one."""
+
+    sizes: tuple[int, ...]
+    indices: tuple[Value, ...]
+
+
 @dataclass(frozen=True)
 class Mark:
     """How far the unit had grown."""
@@ -68,15 +80,18 @@ class Emitter:
         self.unit = unit
         self.operations: list[Operation] = []
         self.frames: list[Frame] = []
-        self.threads: tuple[str, ...] = ()
-        self.in_grid = False
-        self.unchecked_depth = 0
+        self.threads: tuple[str, ...] = ()  # names of the enclosing parallel loops' indices
+        self.level: Level = "host"
+        self.team = Team((), ())  # the enclosing `lend.threads`
+        self.unchecked_depth: int = 0
         self.typevars: Mapping[TypeVar, ScalarType] = {}
-        self.disjoint: set[frozenset[Value]] = set()
-        self.roots: dict[Hashable, Value] = {}
         self.writable_as: dict[str, str] = {}  # by parameter: its annotation, borrowed as `Mut`
         self.uses: dict[Entity, Span] = {}  # where the expression stands that gave an entity last
-        self.meeting: set[tuple[str, str]] = set()
+
+    @property
+    def in_grid(self) -> bool:
+        """Whether a parallel loop encloses this."""
+        return self.level != "host"
 
     # ---------------------------------------------------------------------------------------------- frames and names
 
@@ -223,15 +238,6 @@ class Emitter:
     def check_block(self, statements: tuple[syntax.Stmt, ...]) -> None:
         """Check statements in order (defined in `statements.py`)."""
         raise NotImplementedError
-
-    def overlap(self, a: Array, b: Array) -> bool:
-        """Whether two arrays may share memory, by where they come from."""
-        if a.base is b.base:
-            parts = zip(a.within, b.within, strict=False)
-            return not any(x is not None and y is not None and (x[1] <= y[0] or y[1] <= x[0]) for x, y in parts)
-        if frozenset((a.base, b.base)) in self.disjoint:
-            return False
-        return bool(a.may & b.may)
 
 
 def region_of(operations: list[Operation], yields: list[Value] | tuple[Value, ...], parameters: tuple[Value, ...] = ()) -> Region:

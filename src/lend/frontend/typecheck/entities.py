@@ -40,18 +40,15 @@ class Scalar:
 class Array:
     """An array or a view of one.
 
-    `shape` are its sizes as entities; `base` is the array it is a view of (itself if none); `may` are the roots (arguments,
-    temporaries) whose memory it may be. `index`: what is known of the elements, as in `typed.Parameter`. `within`: of a view, the
-    part of each dimension of `base` that it lies in, `(first, end)` where these are numbers; empty if nothing is known.
+    `shape` are its sizes as entities; `base` is the array it is a view of (itself if none). `index`: what is known of the
+    elements, as in `typed.Parameter`.
     """
 
     value: Value
     name: str
     shape: tuple[Number | Scalar, ...]
     base: Value
-    may: frozenset[Value]
     index: tuple[IndexKind, Number | Scalar] | None = None
-    within: tuple[tuple[int, int] | None, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +101,15 @@ class Python:
 class Method:
     """`receiver.name`, not yet called."""
 
-    receiver: Array | Scalar | Number
+    receiver: Array | Scalar | Number | Subgroups
     name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroups:
+    """What `lend.subgroup(size)` gives."""
+
+    size: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +146,20 @@ class Poison:
 
 
 Entity = (
-    Number | Scalar | Array | Element | Record | TupleOf | Function | Python | Method | Reducing | Missing | Conflict | Poison
+    Number
+    | Scalar
+    | Array
+    | Element
+    | Record
+    | TupleOf
+    | Function
+    | Python
+    | Method
+    | Subgroups
+    | Reducing
+    | Missing
+    | Conflict
+    | Poison
 )
 
 

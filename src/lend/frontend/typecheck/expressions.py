@@ -36,6 +36,7 @@ from lend.frontend.typecheck.entities import (
     Record,
     Reducing,
     Scalar,
+    Subgroups,
     TupleOf,
 )
 from lend.frontend.typecheck.wording import object_text
@@ -291,13 +292,23 @@ class Expressions(Arrays):
             case Element() | Record():
                 return self.field(base, expression)
             case Array():
-                return Method(base, name) if name == "reshape" else self.array_attribute(base, name, span)
+                return self.array_method(base, name, span) or self.array_attribute(base, name, span)
+            case Subgroups():
+                return self.subgroup_attribute(base, name, span) or Method(base, name)
             case Number() | Scalar():
                 return self.number_attribute(base, name, span)
             case Python():
                 return self.python_attribute(base, name, span)
             case _:
                 self.refuse("L0215", f"{self.describe(base)} has no attribute `{name}`", span, "no such attribute")
+
+    def array_method(self, base: Array, name: str, span: Span) -> Method | None:
+        """`x.reshape`, `h.add`; None for an attribute (defined in `atomics.py`)."""
+        raise NotImplementedError
+
+    def subgroup_attribute(self, group: Subgroups, name: str, span: Span) -> Entity | None:
+        """An attribute of a sub-group (defined in `team_words.py`)."""
+        raise NotImplementedError
 
     def number_attribute(self, base: Number | Scalar, name: str, span: Span) -> Entity:
         """`.real`, `.imag`, `.conjugate()`."""
@@ -464,6 +475,7 @@ class Expressions(Arrays):
 
     def function_entity(self, python: Any, span: Span) -> Function:
         """A Python function, ready to be inlined. Its own errors are reported with its own lines."""
+        python = getattr(python, "__lend_function__", python)  # a function of Python with another form in kernels
         target = python.python if isinstance(python, DeviceFunction) else python
         try:
             captured = capture(target)

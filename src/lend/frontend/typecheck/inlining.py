@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_args, get_origin
+from typing import Any, NoReturn, get_args, get_origin
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
@@ -39,6 +39,7 @@ from lend.language.borrows import IndexKind
 from lend.language.python_annotations import raw_annotations
 from lend.language.signature import ArrayKind, ComptimeKind, ScalarKind
 from lend.language.types import (
+    Borrow,
     ScalarType,
     StructType,
 )
@@ -77,6 +78,7 @@ class Inlining(KnownFunctions):
         for parameter in tree.parameters:
             entity = self.settle(bound[parameter.name])
             names[parameter.name] = self.pass_argument(entity, parameter, parameters, values, span)
+        loans = self.loans(values)
         local_names = assigned_names(tree.body) | frozenset(names)
         frame = Frame(
             tree.name,
@@ -100,11 +102,15 @@ class Inlining(KnownFunctions):
         results: list[Value] = []
         entity = self.instantiate(self.returned_form(form), None, span, results, sizes)
         body = region_of(operations, out, tuple(parameters))
-        self.emit(typed.Call(span, tuple(results), tree.name, tree.span.source.filename, tuple(values), body))
+        self.emit(typed.Call(span, tuple(results), tree.name, tree.span.source.filename, tuple(values), body, loans))
         self.operations.extend(sizes)
         if isinstance(entity, Conflict):
             self.refuse("L0203", f"`{tree.name}` returns no single type: {entity.why}", span, "called here", fix=entity.fix)
         return entity
+
+    def loans(self, arguments: list[Value]) -> tuple[typed.Loan, ...]:
+        """What the callee borrows, if it is a kernel (see `kernel_calls.py`)."""
+        return ()
 
     def pass_argument(
         self, entity: Entity, parameter: syntax.Parameter, parameters: list[Value], values: list[Value], span: Span
@@ -280,6 +286,9 @@ class Inlining(KnownFunctions):
                 f"holds any `{type.element}`" if entity.index is None else f"holds `{INDEX_NAMES[entity.index[0]]}` only",
                 fix=f"lend `{entity.name}` to this kernel as `{kind_text(kind)}`, so that the call tests it",
             )
+        lends = kind.borrow is Borrow.ATOMIC and self.level == "host" and type.borrow in (Borrow.MUT, Borrow.OWNED)
+        if (kind.borrow is Borrow.ATOMIC) != (type.borrow is Borrow.ATOMIC) and not lends:
+            self.refuse_atomic_argument(kind, entity, what, at)
         if kind.borrow.writable and not type.borrow.writable:
             self.refuse(
                 "L0218",
@@ -288,6 +297,25 @@ class Inlining(KnownFunctions):
                 f"`{entity.name}` is read only",
                 fix=self.borrow_advice(entity),
             )
+
+    def refuse_atomic_argument(self, kind: ArrayKind, entity: Array, what: str, at: Span) -> NoReturn:
+        """An `Atomic` array is passed as another borrow, or another borrow as `Atomic`."""
+        borrow = entity.value.array.borrow
+        if borrow is Borrow.ATOMIC:
+            self.refuse(
+                "L0420",
+                f"{what} is borrowed as `{kind.borrow.value}`, and `{entity.name}` is `Atomic` here",
+                at,
+                "it can be changed by others at any time",
+                fix=f"declare the parameter as `{kind_text(replace(kind, borrow=Borrow.ATOMIC))}`",
+            )
+        self.refuse(
+            "L0420",
+            f"{what} is borrowed as `Atomic`, and `{entity.name}` is not",
+            at,
+            f"a `{borrow.value}`" if borrow is not Borrow.OWNED else "an array of the kernel's own",
+            fix=self.atomic_advice(entity),
+        )
 
     def check_body(self, frame: Frame, tree: syntax.Function) -> tuple[Entity, list[Operation]]:
         """Check a function's body in its own frame: what it returns, and its operations (defined in `statements.py`)."""

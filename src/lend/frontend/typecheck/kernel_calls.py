@@ -23,9 +23,9 @@ from lend.frontend.typecheck.entities import (
     Scalar,
     TupleOf,
 )
-from lend.frontend.typecheck.parallel import ParallelLoops
+from lend.frontend.typecheck.teams import Teams
 from lend.ir import syntax, typed
-from lend.ir.typed import Operation
+from lend.ir.typed import Operation, Value
 from lend.language.dims import DimType, size_text
 from lend.language.signature import (
     ArrayKind,
@@ -34,14 +34,15 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.types import INDEX, ScalarType, StructType
+from lend.language.types import INDEX, ArrayType, Borrow, ScalarType, StructType
 
 
-class KernelCalls(ParallelLoops):
+class KernelCalls(Teams):
     """Typing of calls of kernels."""
 
     pending_sizes: dict[DimType, Number | Scalar] | None = None
     pending_contracts: tuple[syntax.Stmt, ...] = ()
+    pending_loans: tuple[tuple[str, bool], ...] = ()
     element_types: dict[TypeVar, ScalarType]  # what the called kernel's type variables stand for
 
     def call_kernel(self, kernel: Any, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
@@ -52,7 +53,8 @@ class KernelCalls(ParallelLoops):
         bound = self.bind_kernel(signature, function, arguments, keywords, span)
         self.element_types = {}
         sizes, entities = self.judge_borrows(signature, bound, span)
-        self.judge_aliases(signature, entities, span)
+        self.pending_loans = self.borrowed(signature, entities)
+        entities = {name: self.as_borrowed(signature, name, entity, span) for name, entity in entities.items()}
         stripped = replace(tree, body=without_contracts(tree))
         inner = Function(stripped, captured, identity=captured.function)
         self.pending_sizes = sizes
@@ -147,6 +149,18 @@ class KernelCalls(ParallelLoops):
             self.require_size(size, actual, what, sizes, span)
         return sizes, entities
 
+    def as_borrowed(self, signature: Signature, name: str, entity: Entity, span: Span) -> Entity:
+        """An argument as the called kernel has it: what it borrows as `Atomic` is that there."""
+        kind = next(spec.kind for spec in signature.parameters if spec.name == name)
+        if isinstance(kind, ArrayKind) and kind.borrow is Borrow.ATOMIC and isinstance(entity, Array):
+            return self.as_atomic(entity, span)
+        if isinstance(kind, TupleKind) and isinstance(entity, TupleOf):
+            kinds = kind.items * len(entity.items) if kind.variadic else kind.items
+            items = zip(entity.items, kinds, strict=True)
+            atomic = Borrow.ATOMIC
+            return TupleOf(tuple(self.as_atomic(a, span) if k.borrow is atomic and isinstance(a, Array) else a for a, k in items))
+        return entity
+
     def judge_array(
         self,
         kind: ArrayKind,
@@ -203,26 +217,25 @@ class KernelCalls(ParallelLoops):
         """A size in words."""
         return str(size.value) if isinstance(size, Number) else "another"
 
-    def judge_aliases(self, signature: Signature, entities: dict[str, Entity], span: Span) -> None:
-        """No `Mut` or `Out` argument may overlap another argument."""
-        arrays: list[tuple[str, bool, Array]] = []
+    def borrowed(self, signature: Signature, entities: dict[str, Entity]) -> tuple[tuple[str, bool], ...]:
+        """The arrays that a kernel borrows, in the order of its arguments: whose they are, and whether it may change them."""
+        found: list[tuple[str, bool]] = []
         for spec in signature.parameters:
             kinds = (
                 (spec.kind,) if isinstance(spec.kind, ArrayKind) else spec.kind.items if isinstance(spec.kind, TupleKind) else ()
             )
-            writable = any(kind.borrow.writable for kind in kinds)
-            arrays += [(spec.name, writable, array) for array in self.arrays_in(entities[spec.name])]
-        for position, (a, a_writes, x) in enumerate(arrays):
-            for b, b_writes, y in arrays[position + 1 :]:
-                if (a_writes or b_writes) and self.overlap(x, y):
-                    same = f"`{x.name}`" if x.name == y.name else f"`{x.name}` and `{y.name}`"
-                    self.refuse(
-                        "L0407",
-                        f"the arguments `{a}` and `{b}` of `{signature.kernel}` may overlap",
-                        span,
-                        f"both borrow {same}, and `{a if a_writes else b}` writes",
-                        fix="pass different arrays",
-                    )
+            writes = any(kind.borrow.writable for kind in kinds)
+            found += [(spec.name, writes) for _ in self.arrays_in(entities[spec.name])]
+        return tuple(found)
+
+    def loans(self, arguments: list[Value]) -> tuple[typed.Loan, ...]:
+        """What the kernel that is being called borrows: that these do not overlap is proved with all the rest."""
+        borrowed, self.pending_loans = self.pending_loans, ()
+        if not borrowed:
+            return ()
+        arrays = [number for number, value in enumerate(arguments) if isinstance(value.type, ArrayType)]
+        assumed = self.unchecked_depth > 0
+        return tuple(typed.Loan(k, name, writes, assumed) for k, (name, writes) in zip(arrays, borrowed, strict=True))
 
 
 def _no_annotations() -> None:

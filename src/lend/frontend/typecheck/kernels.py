@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any, TypeVar
 
-from lend.diagnostics.diagnostic import Diagnostic
+from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.records import dataclass
 from lend.diagnostics.spans import Span
 from lend.frontend.capture import Captured, Dependency
@@ -34,6 +34,7 @@ from lend.frontend.typecheck.entities import (
     TupleOf,
 )
 from lend.frontend.typecheck.prune import prune
+from lend.frontend.typecheck.waiting import waiting_loops
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Parameter, Value
 from lend.language.annotations import kind_text
@@ -131,6 +132,7 @@ class KernelChecker(ComputedIndices):
         sizes += [p.index[1] for p in self.parameters if p.index is not None and isinstance(p.index[1], Value)]
         region = prune(region_of(body, yields), sizes)
         self.limit_locals(region)
+        self.refuse_waiting(region)
         return typed.Kernel(
             span,
             self.tree.name,
@@ -145,19 +147,39 @@ class KernelChecker(ComputedIndices):
         )
 
     def limit_locals(self, region: typed.Region) -> None:
-        """Private arrays lie on a thread's stack, all of them at once: refuse more than it is sure to hold."""
-        found = [local for operation in region.operations for local in private_arrays(operation)]
-        total = sum(bytes_of(local) for local in found)
-        if total > MAX_PRIVATE_BYTES:
+        """Private arrays lie on a thread's stack, all those of a parallel loop at once: refuse more than it is sure to hold."""
+        for loop in (loop for operation in region.operations for loop in parallel_loops(operation)):
+            found = list(private_arrays(loop))
+            total = sum(bytes_of(local) for local in found)
+            if total <= MAX_PRIVATE_BYTES:
+                continue
             largest = max(found, key=bytes_of)
             refused = self.diagnostic(
                 "L0217",
-                f"the private arrays of this kernel take {total} bytes in each thread",
+                f"the private arrays of this loop take {total} bytes in each thread",
                 largest.span,
                 f"{bytes_of(largest)} bytes here, and at most {MAX_PRIVATE_BYTES} in all",
                 fix="make one `lend.empty(...)` with a row per iteration before the loop",
             )
             self.report(Refused(refused))
+            raise Refused
+
+    def refuse_waiting(self, region: typed.Region) -> None:
+        """Refuse loops that wait for another thread, which may not run until this one has ended."""
+        found = list(waiting_loops(region))
+        for loop, operation in found:
+            name = operation.array.name or "an atomic array"
+            refused = self.diagnostic(
+                "L0419",
+                f"this loop goes on until another thread changes `{name}`",
+                operation.span,
+                f"`{name}` is looked at here",
+                labels=(Label(loop.span, "and threads need not run at the same time: this loop may never end"),),
+                fix="do what comes after in a second parallel loop, which sees what the first has written; "
+                "or try a fixed number of times: `for k in range(100):` with `break`",
+            )
+            self.report(Refused(refused))
+        if found:
             raise Refused
 
     def contract_facts(self) -> typed.Region:
@@ -225,7 +247,7 @@ class KernelChecker(ComputedIndices):
             index = (kind.facts.kind, bound)
         facts = None if index is None else (index[0], index[1].value)
         self.parameters.append(Parameter(name, value, sizes, facts))
-        return Array(value, name, tuple(shape), value, frozenset((value,)), index)
+        return Array(value, name, tuple(shape), value, index)
 
     # ------------------------------------------------------------------------------------------------------------- results
 
@@ -259,13 +281,23 @@ class KernelChecker(ComputedIndices):
                 self.refuse_result(entity, span)
 
 
+def parallel_loops(operation: Operation) -> Iterator[Operation]:
+    """The loops that run in parallel: each is a function of its own in the code."""
+    if isinstance(operation, typed.Parallel | typed.Blocks):
+        yield operation
+        return
+    for region in operation.regions:
+        for inner in region.operations:
+            yield from parallel_loops(inner)
+
+
 def private_arrays(operation: Operation, inside: bool = False) -> Iterator[typed.Local]:
     """The local arrays of parallel loops."""
     if inside and isinstance(operation, typed.Local):
         yield operation
     for region in operation.regions:
         for inner in region.operations:
-            yield from private_arrays(inner, inside or isinstance(operation, typed.Parallel))
+            yield from private_arrays(inner, inside or isinstance(operation, typed.Parallel | typed.Threads))
 
 
 def bytes_of(local: typed.Local) -> int:

@@ -17,9 +17,10 @@ from lend.frontend.typecheck.entities import (
     Method,
     Number,
     Scalar,
+    Subgroups,
     TupleOf,
 )
-from lend.frontend.typecheck.expressions import Expressions
+from lend.frontend.typecheck.team_words import TeamWords
 from lend.language import functions, library
 from lend.language.functions import Fold, Library, OperatorFunction, Primitive, Special
 from lend.language.types import (
@@ -50,7 +51,7 @@ REAL = (library.degrees, library.radians, library.heaviside, library.logaddexp, 
 """Functions of the library that complex numbers do not have."""
 
 
-class KnownFunctions(Expressions):
+class KnownFunctions(TeamWords):
     """Typing of calls of known functions."""
 
     def call_known(self, entry: functions.Entry, target: Any, arguments: list[Entity], span: Span) -> Entity:
@@ -256,7 +257,9 @@ class KnownFunctions(Expressions):
         return result
 
     def call_method(self, method: Method, arguments: list[Entity], span: Span) -> Entity:
-        """`x.reshape(n, m)`, `z.conjugate()`."""
+        """`x.reshape(n, m)`, `z.conjugate()`, `sg.shuffle(v, lane)`."""
+        if isinstance(method.receiver, Subgroups):
+            return self.call_subgroup(method.receiver, method.name, [self.settle(a) for a in arguments], span)
         if isinstance(method.receiver, Array):
             return self.reshape(method.receiver, arguments, span)
         self.count(arguments, (0,), "conjugate", span)

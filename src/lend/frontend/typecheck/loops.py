@@ -61,14 +61,9 @@ class Loops(Statements):
         for name, entity in entities.items():
             forms[name] = self.form(entity, constant=name.startswith("#"))
         initial, again = dict(forms), set[str]()
-        outer, meeting = self.meeting, set[tuple[str, str]]()
         for number in range(MAX_ATTEMPTS):
-            mark, length, disjoint = self.mark(), len(self.operations), set(self.disjoint)
-            self.meeting, known = meeting, len(meeting)
-            try:
-                ends, refused = attempt(forms)
-            finally:
-                self.meeting = outer
+            mark, length = self.mark(), len(self.operations)
+            ends, refused = attempt(forms)
             if refused:
                 return forms
             after: dict[str, Form] = {}
@@ -83,12 +78,11 @@ class Loops(Statements):
                         again.add(name)  # an earlier attempt may have held another variable for narrower than it is
                         joined = self.join_forms(initial[name], last)
                     after[name] = self.widen(form, joined, number)
-            if after == forms and len(meeting) == known:
+            if after == forms:
                 return forms
             forms = after
             self.rewind(mark)
             del self.operations[length:]
-            self.disjoint = disjoint
         self.refuse(
             "L0203",
             "the types of this loop's variables do not settle",
@@ -120,33 +114,6 @@ class Loops(Statements):
         for name, form in forms.items():
             self.conform(entities[name], form, span, out)
         return out
-
-    def assume_disjoint(self, before: dict[str, Entity], inside: dict[str, Entity]) -> set[tuple[str, str]]:
-        """Carried arrays that are disjoint before the loop are taken to be disjoint inside; gives the pairs, to be verified."""
-        pairs: set[tuple[str, str]] = set()
-        arrays = [name for name, e in inside.items() if isinstance(e, Array) and isinstance(before.get(name), Array)]
-        for a in arrays:
-            for b in arrays:
-                x, y = before[a], before[b]
-                if (
-                    a < b
-                    and isinstance(x, Array)
-                    and isinstance(y, Array)
-                    and (a, b) not in self.meeting
-                    and not self.overlap(x, y)
-                ):
-                    pairs.add((a, b))
-                    u, v = inside[a], inside[b]
-                    assert isinstance(u, Array) and isinstance(v, Array)
-                    self.disjoint.add(frozenset((u.base, v.base)))
-        return pairs
-
-    def note_meeting(self, pairs: set[tuple[str, str]], ends: dict[str, Entity]) -> None:
-        """Note the assumed pairs that may not be disjoint at the end of an iteration: the loop is checked again without them."""
-        for a, b in pairs:
-            x, y = ends.get(a), ends.get(b)
-            if not (isinstance(x, Array) and isinstance(y, Array)) or self.overlap(x, y):
-                self.meeting.add((a, b))
 
     def after_loop(
         self,
@@ -186,6 +153,10 @@ class Loops(Statements):
         if isinstance(iterable, syntax.Call) and isinstance(callee, Python):
             if target is intrinsics.grid:
                 return self.parallel(statement, iterable)
+            if target is intrinsics.blocks:
+                return self.blocks(statement, iterable)
+            if target is intrinsics.threads:
+                return self.team_threads(statement, iterable)
             if target is builtins.range:
                 return self.range_loop(statement, iterable)
             if target is intrinsics.static_range:
@@ -204,6 +175,14 @@ class Loops(Statements):
 
     def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
         """A parallel loop (defined in `parallel.py`)."""
+        raise NotImplementedError
+
+    def blocks(self, statement: syntax.For, call: syntax.Call) -> None:
+        """A loop over blocks (defined in `teams.py`)."""
+        raise NotImplementedError
+
+    def team_threads(self, statement: syntax.For, call: syntax.Call) -> None:
+        """The threads of a block (defined in `teams.py`)."""
         raise NotImplementedError
 
     def static_items(self, call: syntax.Call) -> list[Entity]:
@@ -347,7 +326,6 @@ class Loops(Statements):
         init_entities = {name: before_loop[name] for name in forms}
         inits = self.outgoing(forms, init_entities, span)
         entities, parameters, sizes = self.enter(forms, span)
-        pairs = self.assume_disjoint(init_entities, entities)
         if condition is not None:
             condition(entities)
         with self.region() as operations:
@@ -358,7 +336,6 @@ class Loops(Statements):
             stop, refused = self.run_body(body, flags)
             inner = self.names
             ends = {name: inner[name] for name in forms}
-            self.note_meeting(pairs, ends)
             holds = not refused and all(self.holds(forms[name], ends[name]) for name in forms)
             yields = self.outgoing(forms, ends, span) if holds else list(parameters)
             stops = not (isinstance(stop, Number) and not stop.value)
@@ -368,7 +345,6 @@ class Loops(Statements):
         results, values, after = self.enter(forms, span)
         self.emit(build(tuple(values), tuple(inits), region_of(operations, yields, (*first, *parameters)), stops))
         self.operations.extend(after)
-        self.keep_disjoint([init_entities, ends], results)
         self.after_loop(forms, body, results, inner, span)
         if refused:
             for name in forms:
@@ -414,7 +390,6 @@ class Loops(Statements):
                 fresh, parameters, sizes = self.enter(forms, span)
                 saved = dict(self.names)
                 self.names.update(fresh)
-                self.assume_disjoint({n: before_loop[n] for n in forms}, fresh)
                 try:
                     with self.region() as operations:
                         self.operations.extend(sizes)

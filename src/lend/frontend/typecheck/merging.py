@@ -71,10 +71,9 @@ class Parts:
 
 @dataclass(frozen=True)
 class Lent:
-    """An array: its type, what it may be, its sizes if they are the same entities on every path."""
+    """An array: its type, its sizes if they are the same entities on every path."""
 
     type: typed.ArrayType
-    may: frozenset[Value]
     shape: tuple[Number | Scalar, ...] | None
     name: str
 
@@ -124,7 +123,7 @@ class Merging(Conversions):
             case Element():
                 return self.form(self.load_record(entity))
             case Array():
-                return Lent(entity.value.array, entity.may, entity.shape, entity.name)
+                return Lent(entity.value.array, entity.shape, entity.name)
             case Reducing():
                 return Reduced(entity, self.form(entity.current))
             case Missing() | Conflict() | Poison():
@@ -195,6 +194,8 @@ class Merging(Conversions):
         x, y = a.type, b.type
         if x.element is not y.element or x.dimensions != y.dimensions:
             return Gone(Conflict(f"it is {form_text(a)} on one path and {form_text(b)} on another"))
+        if Borrow.ATOMIC in (x.borrow, y.borrow) and x.borrow is not y.borrow:
+            return Gone(Conflict("it is `Atomic` on one path and not on another"))
         borrow = x.borrow if x.borrow is y.borrow or not x.borrow.writable else y.borrow
         if x.borrow.writable and y.borrow.writable:
             borrow = x.borrow
@@ -202,7 +203,7 @@ class Merging(Conversions):
         if Layout.UNALIGNED in (x.layout, y.layout):
             layout = Layout.UNALIGNED
         shape = a.shape if a.shape is not None and b.shape is not None and same_shape(a.shape, b.shape) else None
-        return Lent(array_type(x.element, x.dimensions, borrow, layout), a.may | b.may, shape, a.name)
+        return Lent(array_type(x.element, x.dimensions, borrow, layout), shape, a.name)
 
     # ------------------------------------------------------------------------------------------- values in and out of forms
 
@@ -221,13 +222,14 @@ class Merging(Conversions):
                 items = tuple(self.instantiate(item, name, span, values, sizes) for item in form.items)
                 return Record(form.type, items) if form.type is not None else TupleOf(items)
             case Lent():
-                value = self.new_value(form.type, span, name)
+                own = name is not None and not name.startswith("#")  # else it is one of the arrays that paths return
+                value = self.new_value(form.type, span, name if own else form.name if form.name.isidentifier() else None)
                 values.append(value)
                 shape = form.shape
                 if shape is None:
                     with self.into(sizes):
                         shape = tuple(Scalar(self.size(value, k, span)) for k in range(form.type.dimensions))
-                return Array(value, form.name, shape, value, form.may)
+                return Array(value, form.name, shape, value)
             case Reduced():
                 current = self.instantiate(form.current, name, span, values, sizes)
                 assert isinstance(current, Scalar | TupleOf)
@@ -274,7 +276,9 @@ class Merging(Conversions):
         """An array without elements: the result of a function on a path that has not returned."""
         dimensions = form.type.dimensions
         result = self.new_value(array_type(form.type.element, dimensions, Borrow.OWNED, Layout.C), span)
-        if self.in_grid:
+        if self.level == "block":
+            self.emit(typed.Shared(span, result, (0,) * dimensions))
+        elif self.in_grid:
             self.emit(typed.Local(span, result, (0,) * dimensions))
         else:
             sizes = tuple(self.constant(0, INDEX, span) for _ in range(dimensions))
@@ -288,7 +292,7 @@ class Merging(Conversions):
             type = form.type
             if or_nothing and type.layout is Layout.F:  # `nothing` is of layout C
                 type = array_type(type.element, type.dimensions, type.borrow, Layout.STRIDED)
-            return Lent(type, form.may, None, form.name)
+            return Lent(type, None, form.name)
         if isinstance(form, Parts):
             return Parts(tuple(self.returned_form(item, or_nothing=or_nothing) for item in form.items), form.type)
         return form

@@ -7,21 +7,37 @@ Invariants: nothing but reductions leaves an iteration; what is not host-level a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.typecheck.assigned import assigned_names
-from lend.frontend.typecheck.emitter import region_of
+from lend.frontend.typecheck.emitter import Level, Team, region_of
 from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
 from lend.frontend.typecheck.merging import Form, Gone, Parts, Strong, Weak
 from lend.ir import syntax, typed
-from lend.ir.typed import BinaryOperator, Extent, Reduction, Value
+from lend.ir.typed import BinaryOperator, Extent, Reduction, Region, Value
 from lend.language.types import BOOL_, INDEX
 
+NUMBERS = {3: "three", 6: "six"}
+WHAT = {"lend.grid": "extents", "lend.blocks": "extents", "lend.threads": "sizes"}
 _PRIVATE = "store it into an array, or reduce into a variable that has a value before the loop: `s += ...`"
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelLoop:
+    """What distinguishes the kinds of parallel loops: `build` makes the operation of (results, reductions, body)."""
+
+    statement: syntax.For
+    names: list[syntax.Name]
+    level: Level  # inside
+    build: Callable[[tuple[Value, ...], tuple[Reduction, ...], Region], typed.Operation]
+    private: str = "private to each iteration of a parallel loop"
+    sizes: tuple[int, ...] = ()  # of a team's threads
 
 
 class ParallelLoops(Loops):
@@ -30,6 +46,14 @@ class ParallelLoops(Loops):
     def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
         """`for … in lend.grid(…)`."""
         span = statement.span
+        if self.level in ("block", "thread"):
+            self.refuse(
+                "L0401",
+                "`lend.grid` inside `lend.blocks`",
+                span,
+                "inside a block here",
+                fix="write `lend.threads(...)` for the threads of a block, or `range(...)` for a loop of one",
+            )
         if self.in_grid:
             self.refuse(
                 "L0401",
@@ -38,14 +62,25 @@ class ParallelLoops(Loops):
                 "inside another one here",
                 fix="give one `lend.grid` all the extents, or write `for ... in range(...)` inside",
             )
-        names = self.grid_names(statement, call)
-        extents = self.grid_extents(call)
-        before_loop = dict(self.names)
-        variables = self.reduction_variables(statement.body, names, before_loop)
-        forms: dict[str, Form] = {name: self.form(before_loop[name]) for name in variables}
+        names = self.grid_names(statement, call, "lend.grid", 6)
+        box, site = self.grid_extents(call)
+        self.parallel_loop(
+            ParallelLoop(
+                statement,
+                names,
+                "grid",
+                lambda results, reductions, body: typed.Parallel(span, results, tuple(box), reductions, body, site),
+            )
+        )
+
+    def parallel_loop(self, loop: ParallelLoop) -> None:
+        """Check a parallel loop until the types of its reductions hold, and emit it."""
+        span, before_loop = loop.statement.span, dict(self.names)
+        variables = self.reduction_variables(loop.statement.body, loop.names, before_loop)
+        forms: dict[str, Form] = {name: self.form(so_far(before_loop[name])) for name in variables}
         for number in range(MAX_ATTEMPTS):
             mark, length = self.mark(), len(self.operations)
-            ends, refused = self.try_parallel(statement, names, extents, variables, forms, before_loop)
+            ends, refused = self.try_parallel(loop, variables, forms, before_loop)
             after: dict[str, Form] = {}
             for name, form in forms.items():
                 end = ends[name]
@@ -74,7 +109,7 @@ class ParallelLoops(Loops):
         fix = form.entity.fix if isinstance(form, Gone) and isinstance(form.entity, Conflict) else None
         self.refuse("L0404", f"the reduction of `{name}` has no single type", declared[1], why, fix=fix)
 
-    def grid_names(self, statement: syntax.For, call: syntax.Call) -> list[syntax.Name]:
+    def grid_names(self, statement: syntax.For, call: syntax.Call, word: str, most: int) -> list[syntax.Name]:
         """The index names, one per extent."""
         target = statement.target
         items = target.items if isinstance(target, syntax.Tuple) else (target,)
@@ -83,48 +118,52 @@ class ParallelLoops(Loops):
         if len(names) != len(items):
             self.refuse(
                 "L0403",
-                "the indices of a grid are plain names",
+                f"the indices of {'a grid' if word == 'lend.grid' else f'`{word}`'} are plain names",
                 target.span,
                 "not plain names",
-                fix="write `for i, j in lend.grid(N, M):`",
+                fix=f"write `for i, j in {word}(N, M):`",
             )
-        if call.keywords or not 1 <= count <= 6:
+        if call.keywords or not 1 <= count <= most:
             self.refuse(
                 "L0224",
-                f"`lend.grid` takes one to six extents, not {count}",
+                f"`{word}` takes one to {NUMBERS[most]} {WHAT[word]}, not {count}",
                 call.span,
-                f"{count} extents",
-                fix="write the others as `for ... in range(...)` inside" if count > 6 else "write `lend.grid(n)`",
+                counted(count, WHAT[word][:-1]),
+                fix="write the others as `for ... in range(...)` inside" if count > most else f"write `{word}(n)`",
             )
         if count != len(names) or (isinstance(target, syntax.Tuple) and count == 1):
-            self.refuse_grid_names(call, target, count, len(names))
+            self.refuse_grid_names(call, target, word, len(names))
         if len({name.id for name in names}) != len(names):
             self.refuse(
                 "L0403",
-                "two indices of a grid have the same name",
+                f"two indices of {'a grid' if word == 'lend.grid' else f'`{word}`'} have the same name",
                 target.span,
                 "one name stands twice here",
                 fix="give each dimension its own name",
             )
         return names
 
-    def refuse_grid_names(self, call: syntax.Call, target: syntax.Expr, extents: int, names: int) -> NoReturn:
+    def refuse_grid_names(self, call: syntax.Call, target: syntax.Expr, word: str, names: int) -> NoReturn:
         """Not one name for each extent."""
-        fix = "write one name for each extent"
+        extents, one = len(call.arguments), WHAT[word][:-1]
+        fix = f"write one name for each {one}"
         if names == extents == 1:
             fix = f"write the name alone: `for {target.span.text.strip('(), ')} in`"
-        elif names == 1 and extents in (2, 3) and not any(isinstance(a, syntax.Tuple) for a in call.arguments):
+        elif (
+            word != "lend.threads"
+            and names == 1
+            and extents in (2, 3)
+            and not any(isinstance(a, syntax.Tuple) for a in call.arguments)
+        ):
             bounds = ", ".join(argument.span.text for argument in call.arguments)
-            fix = (
-                f"write `lend.grid(({bounds}))` for one index with bounds; each argument of `lend.grid` is a dimension of its own"
-            )
+            fix = f"write `{word}(({bounds}))` for one index with bounds; each argument of `{word}` is a dimension of its own"
         indices = counted(names, "index", "indices")
         self.refuse(
             "L0403",
-            f"`lend.grid` has {counted(extents, 'extent')}, but there {'are' if names > 1 else 'is'} {indices}",
+            f"`{word}` has {counted(extents, one)}, but there {'are' if names > 1 else 'is'} {indices}",
             target.span,
             indices,
-            labels=(Label(call.span, counted(extents, "extent")),),
+            labels=(Label(call.span, counted(extents, one)),),
             fix=fix,
         )
 
@@ -142,67 +181,78 @@ class ParallelLoops(Loops):
                     argument.span,
                     f"{len(parts)} values",
                 )
-            extent, where = self.extent(parts, argument.span, "a bound of `lend.grid`")
+            extent, where = self.extent(parts, argument.span, f"a bound of `{call.function.span.text}`")
             extents.append(extent)
             site = where if where is not None else site
         return extents, site
 
     def try_parallel(
         self,
-        statement: syntax.For,
-        names: list[syntax.Name],
-        extents: tuple[list[Extent], int | None],
+        loop: ParallelLoop,
         variables: dict[str, tuple[BinaryOperator, Span]],
         forms: dict[str, Form],
         before: dict[str, Entity],
     ) -> tuple[dict[str, Entity], bool]:
         """Check a parallel loop once and emit it."""
-        span = statement.span
-        box, site = extents
-        indices = tuple(self.new_value(INDEX, name.span, name.id) for name in names)
+        span, body = loop.statement.span, loop.statement.body
+        indices = tuple(self.new_value(INDEX, name.span, name.id) for name in loop.names)
         parameters: list[Value] = []
+        groups, inside = self.begin_reductions(variables, forms, before, parameters, span)
+        saved = dict(before)
+        self.frame.names = {name: e for name, e in before.items() if name not in ("#return", "#result", "#break")}
+        self.names.update(inside)
+        self.names.update({name.id: Scalar(value) for name, value in zip(loop.names, indices, strict=True)})
+        outer = self.level, self.threads, self.team
+        self.level, self.threads = loop.level, (*self.threads, *(name.id for name in loop.names))
+        self.team = Team(loop.sizes, indices)
+        before_count = len(self.unit.diagnostics)
+        try:
+            with self.region() as operations:
+                self.names["#continue"] = Number(False, BOOL_)
+                self.check_block(body)
+                inner = self.names
+                ends = {name: inner[name] for name in variables}
+                refused = len(self.unit.diagnostics) > before_count
+                yields = self.contributions(forms, inside, ends, span)
+        finally:
+            self.level, self.threads, self.team = outer
+            self.frame.names = saved
+        results: list[Value] = []
+        reduced = {name: self.instantiate(forms[name], name, span, results, []) for name in variables}
+        self.emit(loop.build(tuple(results), tuple(groups), region_of(operations, yields, (*indices, *parameters))))
+        for name in (assigned_names(body) | {n.id for n in loop.names}) - set(variables):
+            where = self.span_of(inner[name]) if name in inner else None
+            self.names[name] = Missing((where,) if where else (), loop.private, _PRIVATE)
+        for name, entity in reduced.items():
+            outside = before[name]
+            if isinstance(outside, Reducing) and isinstance(entity, Scalar | TupleOf):
+                entity = replace(outside, current=entity)
+            self.names[name] = entity
+        return ends, refused
+
+    def begin_reductions(
+        self,
+        variables: dict[str, tuple[BinaryOperator, Span]],
+        forms: dict[str, Form],
+        before: dict[str, Entity],
+        parameters: list[Value],
+        span: Span,
+    ) -> tuple[list[Reduction], dict[str, Reducing]]:
+        """The reductions of a loop and what their variables are inside it; their values there are added to `parameters`."""
         groups: list[Reduction] = []
         inside: dict[str, Reducing] = {}
         for name, (operator, declared) in variables.items():
             inits: list[Value] = []
             if not reducible(forms[name]):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
-            self.conform(before[name], forms[name], span, inits)
+            self.conform(so_far(before[name]), forms[name], span, inits)
             current = self.instantiate(forms[name], name, span, parameters, [])
             groups.append(Reduction(operator, tuple(inits)))
             if not isinstance(current, Scalar | TupleOf):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.check_reduction(name, operator, tuple(inits), declared)
             inside[name] = Reducing(name, operator, current, declared)
-        saved = dict(before)
-        self.frame.names = {name: e for name, e in before.items() if name not in ("#return", "#result", "#break")}
-        self.names.update(inside)
-        self.names.update({name.id: Scalar(value) for name, value in zip(names, indices, strict=True)})
-        self.in_grid, self.threads = True, tuple(name.id for name in names)
-        before_count = len(self.unit.diagnostics)
-        try:
-            with self.region() as operations:
-                self.names["#continue"] = Number(False, BOOL_)
-                self.check_block(statement.body)
-                inner = self.names
-                ends = {name: inner[name] for name in variables}
-                refused = len(self.unit.diagnostics) > before_count
-                yields = self.contributions(forms, inside, ends, span)
-        finally:
-            self.in_grid, self.threads = False, ()
-            self.frame.names = saved
-        results: list[Value] = []
-        reduced = {name: self.instantiate(forms[name], name, span, results, []) for name in variables}
-        self.emit(
-            typed.Parallel(
-                span, tuple(results), tuple(box), tuple(groups), region_of(operations, yields, (*indices, *parameters)), site
-            )
-        )
-        for name in (assigned_names(statement.body) | {n.id for n in names}) - set(variables):
-            where = self.span_of(inner[name]) if name in inner else None
-            self.names[name] = Missing((where,) if where else (), "private to each iteration of a parallel loop", _PRIVATE)
-        self.names.update(reduced)
-        return ends, refused
+        return groups, inside
 
     def contributions(
         self, forms: dict[str, Form], inside: dict[str, Reducing], ends: dict[str, Entity], span: Span
@@ -214,6 +264,11 @@ class ParallelLoops(Loops):
             fits = isinstance(end, Reducing) and self.join_forms(form, self.form(end.current)) == form
             self.conform(end.current if fits and isinstance(end, Reducing) else inside[name].current, form, span, yields)
         return yields
+
+
+def so_far(entity: Entity) -> Entity:
+    """A reduction's value before a loop: inside a block, its threads add to the block's part."""
+    return entity.current if isinstance(entity, Reducing) else entity
 
 
 def reducible(form: Form) -> bool:

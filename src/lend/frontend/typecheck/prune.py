@@ -36,7 +36,7 @@ def _operation(operation: Operation, live: set[Value]) -> Operation | None:
             return _branch(operation, live)
         case typed.Call():
             return _call(operation, live)
-        case typed.For() | typed.Parallel():
+        case typed.For() | typed.Parallel() | typed.Blocks() | typed.Threads():
             kept = replace(operation, body=_region(operation.body, live))
         case typed.While():
             kept = replace(operation, condition=_region(operation.condition, live), body=_region(operation.body, live))
@@ -63,18 +63,20 @@ def _call(operation: typed.Call, live: set[Value]) -> Operation | None:
     body = _region(
         Region(operation.body.parameters, operation.body.operations, tuple(operation.body.yields[k] for k in used)), live
     )
-    needed = [k for k, parameter in enumerate(body.parameters) if parameter in live]
-    if not used and not body.operations:
+    lent = {loan.argument for loan in operation.loans}
+    needed = [k for k, parameter in enumerate(body.parameters) if parameter in live or k in lent]
+    if not used and not body.operations and not lent:
         return None
+    loans = tuple(replace(loan, argument=needed.index(loan.argument)) for loan in operation.loans)
     arguments = tuple(operation.arguments[k] for k in needed)
     live.update(arguments)
     body = Region(tuple(body.parameters[k] for k in needed), body.operations, body.yields)
-    return replace(operation, results=tuple(operation.results[k] for k in used), arguments=arguments, body=body)
+    return replace(operation, results=tuple(operation.results[k] for k in used), arguments=arguments, body=body, loans=loans)
 
 
 def _pure(operation: Operation) -> bool:
     match operation:
-        case typed.Constant() | typed.Unary() | typed.Math() | typed.Cast() | typed.Size() | typed.Local():
+        case typed.Constant() | typed.Unary() | typed.Math() | typed.Cast() | typed.Size() | typed.Local() | typed.Shared():
             return True
         case typed.Binary() | typed.Load() | typed.View():
             return operation.site is None

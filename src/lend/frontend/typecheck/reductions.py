@@ -108,7 +108,10 @@ class Reductions(Calls):
             operator, name, span = self.reduction_form(statement)
             if name is None or name in own or isinstance(before.get(name, Missing()), Missing):
                 continue
-            if operator is not None and name not in found and isinstance(before[name], Number | Scalar | TupleOf):
+            outer = before[name]
+            if isinstance(outer, Reducing) and outer.operator != operator:  # a block's part of it, changed by its threads
+                self.refuse_reduction_write(name, outer.operator, outer.declared, statement.span)
+            if operator is not None and name not in found and isinstance(outer, Number | Scalar | TupleOf | Reducing):
                 found[name] = (operator, span)
             elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
                 self.refuse_host_write(name, statement, before[name], found.get(name), extremum_by_branch(body, statement, name))
@@ -163,11 +166,14 @@ class Reductions(Calls):
                 fix = f"write `{name} {op}= {right.span.text}`"
             elif op in _REDUCING and self.is_name(right, name):
                 fix = f"write `{name} {op}= {left.span.text}`"
+        block = self.level == "block"  # the loop is that of its threads
         self.refuse(
             "L0404",
-            f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
+            f"`{name}` belongs to the block, and its threads cannot assign it"
+            if block
+            else f"`{name}` belongs to the host level, and the iterations of a parallel loop cannot assign it",
             statement.span,
-            "every iteration would write this one variable",
+            f"every {'thread' if block else 'iteration'} would write this one variable",
             fix=fix,
         )
 

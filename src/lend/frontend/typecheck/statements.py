@@ -41,7 +41,7 @@ from lend.ir.typed import Operation
 from lend.language import intrinsics
 from lend.language.dtypes import scalar_of_class
 from lend.language.structs import struct_type
-from lend.language.types import BOOL_, ScalarType, StructType
+from lend.language.types import BOOL_, Borrow, ScalarType, StructType
 
 FLAGS = ("#continue", "#break", "#return")
 _FLAG_OF: dict[Flag, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
@@ -160,6 +160,7 @@ class Statements(Reductions):
             reducing = self.names.get(statement.targets[0].id)
             if isinstance(reducing, Reducing):
                 return self.reduce_assign(reducing, statement)
+        self.advise_atomic(statement)
         value = self.settle(self.check(statement.value))
         for target in statement.targets:
             self.assign(target, value, statement.span)
@@ -222,6 +223,8 @@ class Statements(Reductions):
             self.refuse("L0219", f"{self.describe(base)} has no elements to assign", target.span, "not an array")
         self.require_writable(base, target.span)
         place = self.place(base, target)
+        if base.value.array.borrow is Borrow.ATOMIC and not isinstance(place, Array):
+            self.refuse_plain_write(base, target)
         if isinstance(place, Array):
             self.refuse(
                 "L0227",
@@ -282,6 +285,8 @@ class Statements(Reductions):
             if isinstance(base, Array):
                 self.require_writable(base, target.span)
                 place = self.place(base, target)
+                if isinstance(place, tuple) and base.value.array.borrow is Borrow.ATOMIC:
+                    return self.atomic_augmented(base, place, statement)
                 if isinstance(place, tuple):
                     element = base.value.array.element
                     assert isinstance(element, ScalarType)

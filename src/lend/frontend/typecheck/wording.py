@@ -26,6 +26,7 @@ from lend.frontend.typecheck.entities import (
     Record,
     Reducing,
     Scalar,
+    Subgroups,
     TupleOf,
 )
 from lend.language.types import BF16, F16, F32, INDEX, ScalarType, StructType
@@ -93,6 +94,8 @@ class Wording(Emitter):
                 return object_text(entity.object)
             case Method():
                 return f"the method `{entity.name}`"
+            case Subgroups():
+                return f"sub-groups of {entity.size} threads"
             case Reducing():
                 return "a reduction variable"
             case Missing() | Conflict() | Poison():

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from lend.ir import typed
 from lend.ir.typed import Region, Value
 from lend.lower.arithmetic import register_type
-from lend.lower.indexing import add, multiply, range_count
+from lend.lower.control import enter_loop, open_counter, open_phi
+from lend.lower.indexing import add, literal, multiply, range_count
 from lend.lower.tiles.pack import OPERATIONS, PackWriter, Place
 from lend.lower.tiles.widen import WideBuilder, spread, vector_type
 from lend.plan.variation import Variation
@@ -143,30 +144,30 @@ def write_for(pack: PackWriter, operation: typed.For) -> None:
     carried = body.parameters[1:]
     inits = _shaped(pack, carried, operation.inits)
     count = range_count(builder, lower, upper, step)
-    loop, latch, after = (builder.new_block(hint) for hint in ("loop", "latch", "after"))
-    some = builder.emit(f"icmp ne i64 {count}, 0")
+    loop, after = builder.new_block("loop"), builder.new_block("after")
     before = builder.block
-    builder.branch(some, loop, after)
-    builder.open(loop)
-    counter, bumped = builder.fresh("k"), builder.fresh("k")
-    builder.append(f"{counter} = phi i64 [ 0, %{before} ], [ {bumped}, %{latch} ]")
-    phis = _Phis(pack, carried, inits, before, latch)
+    if literal(count) == 0:
+        _merge_as(pack, operation.results, carried, [(inits, before)])
+        return
+    enter_loop(builder, count, loop, after)
+    counter, bumped, close_counter = open_counter(builder, "0", before)
+    phis = _Phis(pack, carried, inits, before)
     _bind_index(pack, body.parameters[0], extent.lower, multiply(builder, counter, step))
     pack.run(body)
     yields = body.yields[1:] if operation.stops else body.yields
     following = _shaped(pack, carried, yields)
     stop = pack.text(body.yields[0], place) if operation.stops else None
-    came = builder.block
-    builder.jump(latch)
-    builder.open(latch)
-    last = phis.close(following, came)
+    end = builder.block
+    phis.close(following, end)
+    close_counter(end)
     builder.append(f"{bumped} = add nuw i64 {counter}, 1")
     done = builder.emit(f"icmp eq i64 {bumped}, {count}")
     if stop is not None:
         done = builder.emit(f"or i1 {done}, {stop}")
-    builder.branch(done, after, loop)
+    builder.branch(done, after, loop, properties=pack.loop_properties)
     builder.open(after)
-    _merge_as(pack, operation.results, carried, [(inits, before), (last, latch)])
+    left = [(following, end)]
+    _merge_as(pack, operation.results, carried, left if literal(count) else [(inits, before), *left])
 
 
 def _write_masked_for(pack: PackWriter, operation: typed.For, ends: Variation) -> None:
@@ -249,19 +250,18 @@ def _masked_loop(
     own = "i1" if narrow else f"<{pack.lanes} x i1>"
     on = "true" if narrow else "splat (i1 true)"
     shapes = _shaped(pack, carried, inits)
-    head, inside, latch, after = (builder.new_block(hint) for hint in ("while", "body", "latch", "after"))
+    head, inside, after = (builder.new_block(hint) for hint in ("while", "body", "after"))
     before = builder.block
     builder.jump(head)
     builder.open(head)
-    counter, bumped = builder.fresh("k"), builder.fresh("k")
-    builder.append(f"{counter} = phi i64 [ 0, %{before} ], [ {bumped}, %{latch} ]")
-    phis = _Phis(pack, carried, shapes, before, latch)
+    counter, bumped, close_counter = open_counter(builder, "0", before)
+    phis = _Phis(pack, carried, shapes, before)
     for names in parameters[1:]:
         for name, value in zip(names, carried, strict=True):
             pack.alias(name, value)
     keys = pack.classes(ends)
-    next_alive = {key: builder.fresh("alive") for key in keys}
-    alive = {key: builder.emit(f"phi {own} [ {on}, %{before} ], [ {next_alive[key]}, %{latch} ]") for key in keys}
+    states = {key: open_phi(builder, own, on, before) for key in keys}
+    alive = {key: name for key, (name, _) in states.items()}
     outer, together = dict(pack.masks), all(entry == 0 for entry in ends)
 
     def present(state: dict[Place, str]) -> dict[Place, str]:
@@ -304,12 +304,11 @@ def _masked_loop(
         for key in keys:
             left = builder.emit(f"xor {own} {_own(pack, stop, ends, key)}, {on}")
             last[key] = builder.emit(f"and {own} {going[key]}, {left}")
-    came = builder.block
-    builder.jump(latch)
-    builder.open(latch)
-    phis.close(chosen, came)
+    end = builder.block
+    phis.close(chosen, end)
+    close_counter(end)
     for key in keys:
-        builder.append(f"{next_alive[key]} = phi {own} [ {last[key]}, %{came} ]")
+        states[key][1](last[key], end)
     builder.append(f"{bumped} = add i64 {counter}, 1")
     builder.jump(head)
     builder.open(after)
@@ -318,29 +317,23 @@ def _masked_loop(
 
 
 class _Phis:
-    """What a loop carries: phis at its head, and the names of the next values."""
+    """What a loop carries: phis at its head, which are complete once the next values are known."""
 
-    def __init__(self, pack: PackWriter, carried: tuple[Value, ...], inits: Operands, before: str, latch: str) -> None:
-        self._pack = pack
-        self._next: list[tuple[Value, Place, str, str]] = []
+    def __init__(self, pack: PackWriter, carried: tuple[Value, ...], inits: Operands, before: str) -> None:
+        self._writers: list[tuple[Value, Place, Callable[[str, str], None]]] = []
         self.values: Operands = {}
         for value in carried:
             name = pack.register(register_type(value.scalar), pack.variations.of(value))
             self.values[value] = {}
             for place, init in inits[value].items():
-                following = pack.builder.fresh("next")
-                phi = pack.builder.emit(f"phi {name} [ {init}, %{before} ], [ {following}, %{latch} ]")
-                self.values[value][place] = phi
-                self._next.append((value, place, name, following))
+                self.values[value][place], write = open_phi(pack.builder, name, init, before)
+                self._writers.append((value, place, write))
             pack.bind_shaped(value, self.values[value])
 
-    def close(self, following: Operands, came: str) -> Operands:
-        """At the start of the latch: name the next values."""
-        out: Operands = {}
-        for value, place, name, fresh in self._next:
-            self._pack.builder.append(f"{fresh} = phi {name} [ {following[value][place]}, %{came} ]")
-            out.setdefault(value, {})[place] = fresh
-        return out
+    def close(self, following: Operands, end: str) -> None:
+        """At the end of the loop's last block: the next values."""
+        for value, place, write in self._writers:
+            write(following[value][place], end)
 
 
 def _shaped(pack: PackWriter, targets: tuple[Value, ...], values: tuple[Value, ...]) -> Operands:

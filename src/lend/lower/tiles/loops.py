@@ -14,8 +14,10 @@ from lend.language.reduction import LANES
 from lend.lower.control import counted_loop
 from lend.lower.indexing import add, literal, multiply, subtract
 from lend.lower.tiles import control, memory
+from lend.lower.tiles.by_rows import RowsWriter
 from lend.lower.tiles.memory import store_address
 from lend.lower.tiles.pack import PackWriter
+from lend.plan.by_rows import ByRows
 from lend.plan.streams import LINE, SHORTEST_RUN, Streams
 from lend.plan.tiling import Tiling
 from lend.plan.variation import Variations
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
 assert control and memory  # they have added what they write
 
-
+SMALL_BODY = 8
+"""Operations of a body whose tiles LLVM may write several times in a row: larger ones gain nothing, and cost time."""
+SHORT_BODY = 16
+"""Operations of a body that has ends of its own behind each kind of store."""
 STAGE = 32
 """Tiles of rows that all panels go over before the next ones."""
 
@@ -34,8 +39,16 @@ STAGE = 32
 class TileWriter:
     """Writes the tiled loops of one region."""
 
-    def __init__(self, region: RegionWriter, tiling: Tiling, variations: Variations, streams: Streams | None) -> None:
+    def __init__(
+        self,
+        region: RegionWriter,
+        tiling: Tiling,
+        variations: Variations,
+        streams: Streams | None,
+        by_rows: ByRows | None = None,
+    ) -> None:
         self._region = region
+        self._by_rows = by_rows
         self._streams = streams
         self._tiling = tiling
         self._variations = variations
@@ -46,23 +59,50 @@ class TileWriter:
 
     def run(self, begin: str, end: str, outer: Sequence[str]) -> None:
         """The iterations along the last dimension whose counters are in begin..end-1, at these counters of the others."""
+        if self._by_rows is not None:
+            RowsWriter(self._region, self._tiling, self._variations, self._by_rows).run(begin, end)
+            return
         length, starts = subtract(self._builder, end, begin), [*outer, "0"]
         if self._streams is None:
             self._vectors(begin, length, starts, self._single, self._tiling.vectors)
             return
-        builder = self._builder
+        self._streamed(begin, length, starts, self._streams)
+
+    def _streamed(self, begin: str, length: str, starts: Sequence[str], streams: Streams) -> None:
+        """The same with stores that go past the caches where that is possible, from the first whole cache line on.
+
+        What follows the tiles is written once for both kinds of stores, but for short bodies: loops that share what is around
+        them share its constants too, which are then not all in registers.
+        """
+        builder, tiling = self._builder, self._tiling
+        lead, possible = self._lead(begin, length, starts, streams)
         stream, plain, after = (builder.new_block(hint) for hint in ("stream", "plain", "after"))
-        lead, possible = self._lead(begin, length, starts, self._streams)
+        size = str(tiling.lanes * tiling.vectors)
+
+        def whole(start: str, rest: str, using: Streams | None) -> tuple[str, str]:
+            tiles = builder.emit(f"udiv i64 {rest}, {size}")
+            self._whole(tiles, start, starts, self._single, tiling.vectors, using)
+            done = multiply(builder, tiles, size)
+            return add(builder, start, done), subtract(builder, rest, done)
+
+        short = len(self._region.body.operations) <= SHORT_BODY
         builder.branch(possible, stream, plain)
-        builder.open(stream)
-        self._pieces(begin, lead, starts, self._single)
-        rest = subtract(builder, length, lead)
-        self._vectors(add(builder, begin, lead), rest, starts, self._single, self._tiling.vectors, self._streams)
-        builder.jump(after)
-        builder.open(plain)
-        self._vectors(begin, length, starts, self._single, self._tiling.vectors)
-        builder.jump(after)
+        ends: list[tuple[str, str, str]] = []
+        for block, using in ((stream, streams), (plain, None)):
+            builder.open(block)
+            start, rest = begin, length
+            if using is not None:
+                self._pieces(begin, lead, starts, self._single, self._region.rolled)
+                start, rest = add(builder, begin, lead), subtract(builder, length, lead)
+            tail, left = whole(start, rest, using)
+            if short:
+                self._pieces(tail, left, starts, self._single)
+            ends.append((tail, left, builder.block))
+            builder.jump(after)
         builder.open(after)
+        if not short:
+            tail, left = (builder.emit("phi i64 " + ", ".join(f"[ {end[k]}, %{end[2]} ]" for end in ends)) for k in range(2))
+            self._pieces(tail, left, starts, self._single)
 
     def _lead(self, begin: str, length: str, starts: Sequence[str], streams: Streams) -> tuple[str, str]:
         """Iterations before the first one whose stores begin a cache line, and whether all streaming stores have as many.
@@ -99,8 +139,12 @@ class TileWriter:
             before = subtract(builder, begin, start)
             enough = builder.emit(f"icmp sle i64 {add(builder, start, str(LANES))}, {end}")
             inside = builder.emit(f"icmp sle i64 {before}, 0")
+            present = builder.emit(f"and i1 {enough}, {inside}")
+            if lanes.located:  # by the third group, every lane has met an iteration
+                later = builder.emit(f"icmp uge i64 {number}, 2")
+                present = builder.emit(f"and i1 {present}, {later}")
             whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
-            builder.branch(builder.emit(f"and i1 {enough}, {inside}"), whole, part)
+            builder.branch(present, whole, part)
             builder.open(whole)
             self._group(start, outer, lanes, None)
             builder.jump(after)
@@ -138,7 +182,7 @@ class TileWriter:
             for k, place in enumerate(pack.places):
                 values = [pack.vector(value, place) for value in self._region.body.yields]
                 slots = self._slots[k] if self._slots else lanes.slots(add(builder, moved, str(k * tiling.lanes)))
-                lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place))
+                lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place), following=present is None)
             builder.jump(after)
             builder.open(after)
 
@@ -171,14 +215,8 @@ class TileWriter:
             return
         rest = [subtract(builder, self._region.axes[d].count, starts[d]) for d in self._dimensions]
         rows = [d for d in self._dimensions if tiling.jam[d] > 1]
-        v = tiling.vector
-
-        def columns() -> None:
-            length = self._smaller(rest[v], str(tiling.lanes * tiling.vectors))
-            self._vectors(starts[v], length, starts, tiling.jam, tiling.vectors)
-
         if not rows:
-            columns()
+            self._row_of_tile(starts, rest)
             return
         whole = "true"
         for d in rows:
@@ -187,10 +225,27 @@ class TileWriter:
         jammed, single, after = (builder.new_block(hint) for hint in ("jammed", "single", "after"))
         builder.branch(whole, jammed, single)
         builder.open(jammed)
-        columns()
+        self._row_of_tile(starts, rest)
         builder.jump(after)
         builder.open(single)
         self._rows(rows, starts, rest)
+        builder.jump(after)
+        builder.open(after)
+
+    def _row_of_tile(self, starts: list[str], rest: list[str]) -> None:
+        """A tile that misses no rows: at once, or vector by vector if it is at the end of the rows."""
+        builder, tiling = self._builder, self._tiling
+        v, size = tiling.vector, tiling.lanes * tiling.vectors
+        if size == 1:
+            self._body(starts, tiling.jam, 1, None)
+            return
+        whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
+        builder.branch(builder.emit(f"icmp uge i64 {rest[v]}, {size}"), whole, part)
+        builder.open(whole)
+        self._body(starts, tiling.jam, tiling.vectors, None)
+        builder.jump(after)
+        builder.open(part)
+        self._pieces(starts[v], rest[v], starts, tiling.jam, self._region.rolled)
         builder.jump(after)
         builder.open(after)
 
@@ -236,7 +291,7 @@ class TileWriter:
         if not rows:
             v = self._tiling.vector
             length = self._smaller(rest[v], str(self._tiling.lanes * self._tiling.vectors))
-            self._vectors(starts[v], length, starts, self._single, 1)
+            self._pieces(starts[v], length, starts, self._single, self._region.rolled)
             return
         d, *others = rows
         count = self._smaller(rest[d], str(self._tiling.jam[d]))
@@ -248,30 +303,34 @@ class TileWriter:
 
         counted_loop(self._region, "0", count, row)
 
-    def _vectors(
+    def _vectors(self, begin: str, length: str, starts: Sequence[str], rows: tuple[int, ...], vectors: int) -> None:
+        """`length` iterations along the vector dimension: as many whole tiles as there are, then single vectors."""
+        builder, size = self._builder, self._tiling.lanes * vectors
+        if size > 1:
+            whole = builder.emit(f"udiv i64 {length}, {size}")
+            self._whole(whole, begin, starts, rows, vectors)
+            done = multiply(builder, whole, str(size))
+            begin, length = add(builder, begin, done), subtract(builder, length, done)
+        self._pieces(begin, length, starts, rows)
+
+    def _whole(
         self,
+        count: str,
         begin: str,
-        length: str,
         starts: Sequence[str],
         rows: tuple[int, ...],
         vectors: int,
         streams: Streams | None = None,
     ) -> None:
-        """`length` iterations along the vector dimension: as many whole tiles as there are, then single vectors."""
-        builder, lanes = self._builder, self._tiling.lanes
-        done = begin
-        if vectors > 1 or lanes > 1:
-            size = lanes * vectors
-            whole = builder.emit(f"udiv i64 {length}, {size}")
+        """So many whole tiles."""
+        size = str(self._tiling.lanes * vectors)
 
-            def tile(number: str) -> None:
-                counters = self._at(starts, add(builder, begin, multiply(builder, number, str(size))))
-                self._body(counters, rows, vectors, None, streams)
+        def tile(number: str) -> None:
+            counters = self._at(starts, add(self._builder, begin, multiply(self._builder, number, size)))
+            self._body(counters, rows, vectors, None, streams)
 
-            self._some(whole, tile)
-            done = add(builder, begin, multiply(builder, whole, str(size)))
-            length = subtract(builder, length, multiply(builder, whole, str(size)))
-        self._pieces(done, length, starts, rows)
+        small = streams is None and len(self._region.body.operations) <= SMALL_BODY
+        self._some(count, tile, () if small else self._region.rolled)
 
     def _at(self, starts: Sequence[str], counter: str) -> list[str]:
         """Counters at one of the vector dimension."""
@@ -279,8 +338,10 @@ class TileWriter:
         here[self._tiling.vector] = counter
         return here
 
-    def _pieces(self, begin: str, length: str, starts: Sequence[str], rows: tuple[int, ...]) -> None:
-        """`length` iterations vector by vector, the last one under a mask."""
+    def _pieces(
+        self, begin: str, length: str, starts: Sequence[str], rows: tuple[int, ...], properties: tuple[str, ...] = ()
+    ) -> None:
+        """`length` iterations vector by vector, the last one under a mask. `properties`: what LLVM is told of the loops."""
         builder, lanes = self._builder, self._tiling.lanes
         more = builder.emit(f"add i64 {length}, {lanes - 1}")
         pieces = builder.emit(f"udiv i64 {more}, {lanes}")
@@ -288,15 +349,22 @@ class TileWriter:
         def piece(number: str) -> None:
             moved = multiply(builder, number, str(lanes))
             left = subtract(builder, length, moved)
-            self._body(self._at(starts, add(builder, begin, moved)), rows, 1, None if lanes == 1 else left)
+            self._body(self._at(starts, add(builder, begin, moved)), rows, 1, None if lanes == 1 else left, properties=properties)
 
-        self._some(pieces, piece)
+        self._some(pieces, piece, properties)
 
     def _body(
-        self, counters: Sequence[str], rows: tuple[int, ...], vectors: int, left: str | None, streams: Streams | None = None
+        self,
+        counters: Sequence[str],
+        rows: tuple[int, ...],
+        vectors: int,
+        left: str | None,
+        streams: Streams | None = None,
+        properties: tuple[str, ...] = (),
     ) -> None:
         """The iterations of a tile from these counters on; `left`: how many of the one vector there are, None for all."""
         pack = self._pack(counters, rows, vectors)
+        pack.loop_properties = properties
         pack.streaming = frozenset() if streams is None else frozenset(streams.stores)
         if left is not None:
             pack.edge = self._mask(pack, "0", left)
@@ -323,7 +391,7 @@ class TileWriter:
                 pack.bind(index, region.index(region.axes[d], add(builder, counters[d], str(apart))))
         return pack
 
-    def _some(self, count: str, body: Callable[[str], None]) -> None:
+    def _some(self, count: str, body: Callable[[str], None], properties: tuple[str, ...] = ()) -> None:
         """`body(k)` for k below `count`, which may be 0."""
         if literal(count) == 0:
             return
@@ -331,7 +399,7 @@ class TileWriter:
         loop, after = builder.new_block("some"), builder.new_block("after")
         builder.branch(builder.emit(f"icmp ne i64 {count}, 0"), loop, after)
         builder.open(loop)
-        counted_loop(self._region, "0", count, body)
+        counted_loop(self._region, "0", count, body, properties=properties)
         builder.jump(after)
         builder.open(after)
 

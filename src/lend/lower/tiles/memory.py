@@ -125,12 +125,14 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
     builder, align = pack.builder, array.alignment(type)
     vector = vector_type(pack.lanes, memory_type(type))
     side = _side(type, spot)
-    if side is None and spot.offsets is None and (mask is None or mask == pack.edge):
-        return _read_apart(pack, type, array, spot, mask, suffix)
-    if side is None and mask is not None and mask == pack.edge:
-        spot, mask = _from_first(pack, spot, mask), None
+    if side is None and spot.offsets is None and mask is None:
+        return _read_apart(pack, type, array, spot, suffix)
     if side is None:
-        return builder.emit(_call(pack, "gather", vector, _pointers(pack, spot), align, mask) + suffix)
+        pointers = _pointers(pack, spot)
+        if mask is not None:
+            pack.builder.module.declare(NOWHERE, f"{NOWHERE} = private constant [16 x i8] zeroinitializer, align 16")
+            pointers = _elsewhere(pack, pointers, mask, NOWHERE)
+        return builder.emit(_call(pack, "gather", vector, pointers, align, None) + suffix)
     pointer, turned = _first(pack, type, spot, side), side < 0
     if mask is None:
         raw = builder.emit(f"load {vector}, ptr {pointer}, align {align}{suffix}")
@@ -140,24 +142,26 @@ def _read(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mas
     return _turned(pack, vector, raw) if turned else raw
 
 
-def _from_first(pack: PackWriter, spot: Spot, mask: str) -> Spot:
-    """Addresses of which lanes that are off have that of the first lane, which is on: to read there does no harm."""
-    vector, builder = vector_type(pack.lanes, "i64"), pack.builder
-    first = builder.emit(f"extractelement {vector} {spot.offsets}, i64 0")
-    kept = builder.emit(f"select <{pack.lanes} x i1> {mask}, {vector} {spot.offsets}, {vector} {pack.broadcast('i64', first)}")
-    return Spot(spot.pointer, spot.step, kept)
+NOWHERE = "@lend.nowhere"
+"""What lanes read that are off."""
 
 
-def _read_apart(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, mask: str | None, suffix: str) -> str:
-    """Elements at even distances, one by one: their addresses need no vector. Lanes that are off read what the first one does."""
+def _elsewhere(pack: PackWriter, pointers: str, mask: str, instead: str) -> str:
+    """The addresses of lanes that are on, and `instead` for the others.
+
+    So no lane needs a branch of its own, as processors without fast masked gathers would have it.
+    """
+    vector = vector_type(pack.lanes, "ptr")
+    instead = pack.broadcast("ptr", instead) if instead.startswith("%") else f"splat (ptr {instead})"
+    return pack.builder.emit(f"select <{pack.lanes} x i1> {mask}, {vector} {pointers}, {vector} {instead}")
+
+
+def _read_apart(pack: PackWriter, type: ScalarType, array: ArrayValue, spot: Spot, suffix: str) -> str:
+    """Elements at even distances, one by one: their addresses need no vector."""
     builder, element = pack.builder, memory_type(type)
     vector, whole = vector_type(pack.lanes, element), "poison"
     for lane in range(pack.lanes):
-        distance = multiply(builder, spot.step, str(lane))
-        if mask is not None and lane:
-            here = builder.emit(f"extractelement <{pack.lanes} x i1> {mask}, i64 {lane}")
-            distance = builder.emit(f"select i1 {here}, i64 {distance}, i64 0")
-        pointer = offset(builder, spot.pointer, distance)
+        pointer = offset(builder, spot.pointer, multiply(builder, spot.step, str(lane)))
         value = builder.emit(f"load {element}, ptr {pointer}, align {array.alignment(type)}{suffix}")
         whole = builder.emit(f"insertelement {vector} {whole}, {element} {value}, i64 {lane}")
     return whole
@@ -177,7 +181,10 @@ def _store_vector(pack: PackWriter, operation: typed.Store, place: Place, mask: 
     vector = vector_type(pack.lanes, memory_type(type))
     side = _side(type, spot)
     if side is None:
-        builder.append(_call(pack, "scatter", vector, _pointers(pack, spot), align, mask, value) + suffix)
+        pointers = _pointers(pack, spot)
+        if mask is not None:
+            pointers = _elsewhere(pack, pointers, mask, builder.alloca("[16 x i8]", "nowhere", align=16))
+        builder.append(_call(pack, "scatter", vector, pointers, align, None, value) + suffix)
         return
     pointer = _first(pack, type, spot, side)
     if side < 0:

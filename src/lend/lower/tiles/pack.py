@@ -70,8 +70,12 @@ class PackWriter(FunctionWriter):
         """The mask at the end of a row, if this is one: its first lane is on."""
         self.certain = True
         """Whether every place is known to hold at least one iteration that is there."""
+        self.gathers: frozenset[typed.Load] = frozenset()
+        """Loads that stay apart from arithmetic: none, since vectors are put together from many."""
         self.streaming: frozenset[typed.Operation] = frozenset()
         """Stores that go past the caches; their places are aligned."""
+        self.loop_properties: tuple[str, ...] = ()
+        """What LLVM is told of loops in the body."""
         self._bound: dict[Value, dict[Place, Lowered]] = {}
         self._is_wide = False
         self._broadcasts: dict[tuple[str, str], str] = {}
@@ -126,7 +130,12 @@ class PackWriter(FunctionWriter):
         type = register_type(value.scalar)
         if entry == 0:
             return operand if not operand.startswith("%") else self.broadcast(type, operand)
-        steps = ", ".join(f"i64 {lane * entry}" for lane in range(self.lanes))
+        apart = 0
+        if value in self.region.body.parameters:  # an index: one broadcast for all vectors side by side
+            number = place[self.vector_dimension]
+            first = tuple(0 if d == self.vector_dimension else at for d, at in enumerate(place))
+            operand, apart = self.text(value, first), number * self.lanes * entry
+        steps = ", ".join(f"i64 {apart + lane * entry}" for lane in range(self.lanes))
         return self.builder.emit(f"add <{self.lanes} x i64> {spread(self.lanes, 'i64', self._named(operand))}, <{steps}>")
 
     def _named(self, operand: str) -> str:

@@ -100,7 +100,7 @@ class _WideModule(ModuleBuilder):
     """Declarations of scalar functions, and the vector functions that stand for them."""
 
     def __init__(self, module: ModuleBuilder, lanes: int) -> None:
-        super().__init__()
+        super().__init__(module.dialect)
         self._module = module
         self._lanes = lanes
         self._texts: dict[str, str] = {}

@@ -16,6 +16,7 @@ from time import thread_time
 import llvmlite.binding as llvm
 
 from lend.diagnostics.errors import InternalError
+from lend.lower.module import OWN_VECTORS
 from lend.targets.cpu import fences, loader, vector_library
 from lend.targets.cpu.exclusive import COMPILING, hold_across_forks
 from lend.targets.cpu.exclusive import compile_exclusively as compile_exclusively
@@ -133,9 +134,11 @@ def optimise(ir: str, machine: Machine, passes: bool = True, times: dict[str, fl
         times["parse_ir"] = thread_time() - started
         if not passes:
             return module.as_bitcode()
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        options.slp_vectorization = True
+        # What is written in vectors needs no search for more, nor passes for scalar code, which take a third of the time.
+        written = OWN_VECTORS in ir
+        options = llvm.create_pipeline_tuning_options(speed_level=1 if written else 3)
+        options.loop_vectorization = not written
+        options.slp_vectorization = not written
         options.loop_interleaving = True
         options.loop_unrolling = True
         builder = llvm.create_pass_builder(code_generator, options)

@@ -16,10 +16,21 @@ from dataclasses import field
 from types import CellType, ModuleType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from lend.diagnostics.records import dataclass
 from lend.frontend.capture import Captured, captured_value
 from lend.ir import syntax
-from lend.language.abi import FAULT_LOCK, FAULT_THREAD, FAULT_WORDS, NO_FAULT, argument_words, result_words
+from lend.language.abi import (
+    FAULT_LOCK,
+    FAULT_SITE,
+    FAULT_THREAD,
+    FAULT_WORDS,
+    NO_FAULT,
+    WRONG_INDEX,
+    argument_words,
+    result_words,
+)
 from lend.language.dims import DimType
 from lend.language.signature import (
     NO_DEFAULT,
@@ -64,9 +75,9 @@ class EntryPlan:
 
     types: the specialisation's key. given: arguments that have it, in the parameters' order. dtypes: of the arrays among
     them, in order. contracts: their conditions. watched: captured values, as (Captured or object, name), that must be what
-    they are now. loops: None if the kernel can take long whatever the sizes. kernel: the host function's address. fault:
-    called with the bytes of a fault record, raises. settings: the address of two i64 that are equal while the settings in
-    force are those applied.
+    they are now. loops: None if the kernel can take long whatever the sizes. tested: parameters whose elements the kernel tests
+    itself. kernel: the host function's address. fault: called with the bytes of a fault record, raises. settings: the address of
+    the version of the settings and of those that were applied (`settings.py`).
     """
 
     signature: Signature
@@ -78,6 +89,7 @@ class EntryPlan:
     watched: tuple[tuple[Any, str], ...]
     result: ResultShape | None
     loops: Loops | None
+    tested: tuple[str, ...]
     kernel: int
     fault: Any
     settings: int
@@ -96,13 +108,16 @@ class EntryCode:
 def entry_code(plan: EntryPlan, abi: PythonAbi) -> EntryCode | None:
     """The entry point of a specialisation; None if Python alone can bind its calls."""
     try:
-        return _Writer(plan, abi).write()
+        return EntryWriter(plan, abi).write()
     except NotNative:
         return None
 
 
-class _Writer:
+class EntryWriter:
     """Writes one entry point."""
+
+    applied = 8
+    """Where the version stands that must be the one in force, behind `EntryPlan.settings`."""
 
     def __init__(self, plan: EntryPlan, abi: PythonAbi) -> None:
         self.plan = plan
@@ -118,7 +133,7 @@ class _Writer:
 
     def write(self) -> EntryCode:
         b, plan = self.b, self.plan
-        self._settings()
+        self.settings()
         self._watch(plan.watched)
         arguments = self._match()
         for position, (spec, type) in enumerate(zip(self.parameters, plan.types, strict=True)):
@@ -131,7 +146,7 @@ class _Writer:
         guard_aliases(b, self.call)
         self._watch(tuple(self._contracts()))
         guard_indices(b, self.call)
-        self._run()
+        self.run()
         self._misses()
         self.module.add_function(
             f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %nargsf, ptr %kwnames) nounwind {{\n{b.body()}\n}}"
@@ -143,10 +158,10 @@ class _Writer:
 
     # ------------------------------------------------------------------------------------------- which call
 
-    def _settings(self) -> None:
+    def settings(self) -> None:
         """Settings that changed are applied by Python."""
         pair = self.b.address(self.plan.settings)
-        self.b.require_same("i64", self.b.field("i64", pair, 0), self.b.field("i64", pair, 8))
+        self.b.require_same("i64", self.b.field("i64", pair, 0), self.b.field("i64", pair, self.applied))
 
     def _match(self) -> str:
         """Where the arguments stand in the parameters' order."""
@@ -183,7 +198,10 @@ class _Writer:
             self.call.scalars[spec.name] = (type, bind_scalar(self.b, value, type, self._place(type), alone=alone))
         elif isinstance(type, ArrayType):
             assert isinstance(spec.kind, ArrayKind)
-            self._array(spec.kind, type, value)
+            known = len(self.call.indices)
+            self.array(spec.kind, type, value)
+            if spec.name in self.plan.tested:
+                del self.call.indices[known:]
         else:
             assert isinstance(spec.kind, TupleKind)
             self._tuple(spec.kind, type, value)
@@ -194,12 +212,19 @@ class _Writer:
         b.require_same("i64", b.api("PyTuple_Size", value), str(len(types)))
         for position, type in enumerate(types):
             item = kind.items[0] if kind.variadic else kind.items[position]
-            self._array(item, type, b.api("PyTuple_GetItem", value, str(position)))
+            self.array(item, type, b.api("PyTuple_GetItem", value, str(position)))
 
-    def _array(self, kind: ArrayKind, type: ArrayType, value: str) -> None:
+    def array(self, kind: ArrayKind, type: ArrayType, value: str) -> None:
+        """Bind an array."""
+        value = self.admitted(value, type)
         bound = bind_array(self.b, value, type, kind.sizes, next(self.dtypes), self._place(type), self.call)
         if kind.facts is not None:
             self.call.indices.append((kind.facts, bound))
+
+    def admitted(self, value: str, type: ArrayType) -> str:
+        """The array's fields: here, an object that is exactly of NumPy's class."""
+        self.b.require_same("ptr", self.b.type_of(value), self.b.object(np.ndarray))
+        return value
 
     def _place(self, leaf: ScalarType | ArrayType) -> str:
         """Where the next leaf's words go."""
@@ -287,21 +312,32 @@ class _Writer:
 
     # ------------------------------------------------------------------------------------------- the kernel
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Run the kernel, and give its result or raise its fault."""
         b, plan = self.b, self.plan
-        leaves = _result_leaves(plan.result)
-        results = b.alloca(f"[{max(sum(map(result_words, leaves)), 1)} x i64]", "results", 8)
-        record = b.alloca(f"[{FAULT_WORDS} x i64]", "fault", 8)
-        b.append(f"store [{FAULT_WORDS} x i64] zeroinitializer, ptr {record}, align 8")
-        b.put("i64", "0", record, 8 * FAULT_LOCK)
-        b.put("i64", str(NO_FAULT), record, 8 * FAULT_THREAD)
+        leaves, results, record = self.room()
         status = self._unlocked((b.address(plan.kernel), self.call.words, results, record))
         fine, failed = b.new_block("fine"), b.new_block("failed")
         b.branch(b.emit(f"icmp eq i32 {status}, 0"), fine, failed, (2000, 1))
         b.open(failed)
+        if plan.tested:  # nothing has been written: Python finds and words what is wrong
+            site, words = b.field("i64", record, 8 * FAULT_SITE), b.new_block("words")
+            b.branch(b.emit(f"icmp eq i64 {site}, {WRONG_INDEX}"), MISS, words)
+            b.open(words)
         b.ret(f"ptr {b.support('fault', b.object(plan.fault), record)}")
         b.open(fine)
-        self._result(leaves, results)
+        self.result(leaves, results)
+
+    def room(self, more: int = 0) -> tuple[list[ScalarType], str, str]:
+        """The types of what the kernel gives, where it puts that, and a record of no fault with `more` words behind it."""
+        b = self.b
+        leaves = _result_leaves(self.plan.result)
+        results = b.alloca(f"[{max(sum(map(result_words, leaves)), 1)} x i64]", "results", 8)
+        record = b.alloca(f"[{FAULT_WORDS + more} x i64]", "fault", 8)
+        b.append(f"store [{FAULT_WORDS} x i64] zeroinitializer, ptr {record}, align 8")
+        b.put("i64", "0", record, 8 * FAULT_LOCK)
+        b.put("i64", str(NO_FAULT), record, 8 * FAULT_THREAD)
+        return leaves, results, record
 
     def _unlocked(self, call: tuple[str, str, str, str]) -> str:
         """Run the kernel, without Python's lock unless that is over at once; gives its status."""
@@ -334,7 +370,8 @@ class _Writer:
             total = b.emit(f"add i64 {total}, {product}")
         return b.all_of([*conditions, b.emit(f"icmp ule i64 {total}, {SHORT}")])
 
-    def _result(self, leaves: list[ScalarType], results: str) -> None:
+    def result(self, leaves: list[ScalarType], results: str) -> None:
+        """Give what the kernel gave."""
         b = self.b
         if self.plan.result is None:
             nothing = b.object(None)

@@ -220,9 +220,8 @@ def guard_comptime(b: EntryBuilder, value: str, given: Any) -> None:
 def bind_array(
     b: EntryBuilder, value: str, type: ArrayType, sizes: tuple[Size, ...], dtype: Any, place: str, call: Bindings
 ) -> Bound:
-    """Admit an array and store its words at `place`. `dtype`: of the array that the specialisation was made for."""
+    """Admit what has an array's fields and store its words at `place`. `dtype`: of the specialisation's first array."""
     abi = b.abi
-    b.require_same("ptr", b.type_of(value), b.object(np.ndarray))
     _guard_dtype(b, b.field("ptr", value, abi.descr), type, dtype)
     b.require_same("i32", b.field("i32", value, abi.dimensions, 4), str(type.dimensions))
     wanted, mask = _flags(type)

@@ -30,7 +30,8 @@ class Support(NamedTuple):
     parameters' order. captured(dict, names, values, count): the names still have these values. attribute(object, name,
     value): the same of one attribute. dtype(descr, numbers): the type number is in the set (one bit each), the byte order
     native. owned(base): the memory belongs to no file mapping. tested(test, elements, count, limit): the test's verdict.
-    unlocked(kernel, words, results, fault): the kernel's status. fault(callback, record): raises.
+    unlocked(kernel, words, results, fault): the kernel's status. fault(callback, record): raises. written(memory): a device's
+    memory was lent for writing once more. told(callback, words, bytes): what the callback gives for these bytes.
     """
 
     miss: int
@@ -42,6 +43,8 @@ class Support(NamedTuple):
     tested: int
     unlocked: int
     fault: int
+    written: int
+    told: int
 
 
 SUPPORT = {
@@ -54,6 +57,8 @@ SUPPORT = {
     "tested": ("i32", "ptr, ptr, i64, i64"),
     "unlocked": ("i32", "ptr, ptr, ptr, ptr"),
     "fault": ("ptr", "ptr, ptr"),
+    "written": ("i1", "ptr"),
+    "told": ("ptr", "ptr, ptr, i64"),
 }
 """Result and parameters of each function."""
 

@@ -21,12 +21,11 @@ from lend.targets.cpu.entry_names import SUPPORT, support_name
 from lend.targets.cpu.python_abi import PythonAbi
 
 
-def support_code(python: Any, plain_owners: tuple[type, ...], abi: PythonAbi) -> tuple[str, list[Any]]:
-    """The module's text and its objects. `python(callable, *args, **kwargs)` gets the calls that all entry points leave;
-    `plain_owners` are classes of objects that own arrays' memory and are no file mappings."""
+def support_code(plain_owners: tuple[type, ...], abi: PythonAbi) -> tuple[str, list[Any]]:
+    """The module's text and its objects. `plain_owners` are classes of objects that own arrays' memory and are no mappings."""
     module, table = ModuleBuilder(), ObjectTable()
     writers: dict[str, Callable[[EntryBuilder], None]] = {
-        "miss": lambda b: _miss(b, python),
+        "miss": _miss,
         "match": _match,
         "captured": _captured,
         "attribute": _attribute,
@@ -35,6 +34,8 @@ def support_code(python: Any, plain_owners: tuple[type, ...], abi: PythonAbi) ->
         "tested": _tested,
         "unlocked": _unlocked,
         "fault": _fault,
+        "written": _written,
+        "told": _told,
     }
     for name, write in writers.items():
         b = EntryBuilder(module, abi, table)
@@ -49,20 +50,32 @@ def support_code(python: Any, plain_owners: tuple[type, ...], abi: PythonAbi) ->
 # ---------------------------------------------------------------------------------------------------- calls that miss
 
 
-def _miss(b: EntryBuilder, python: Any) -> None:
-    """(callable, args, nargsf, kwnames): the Python function, with the callable before the arguments."""
+def _miss(b: EntryBuilder) -> None:
+    """(callable, args, nargsf, kwnames): its class's `__call__`, a Python function, with the callable before the arguments."""
     given = b.emit(f"and i64 %3, {(1 << 63) - 1}")
     count = b.emit(f"add i64 {given}, 1")
-    function = b.object(python)
-    in_place, copied = b.new_block("in_place"), b.new_block("copied")
+    function = b.api("PyObject_GetAttr", b.type_of("%1"), b.object("__call__"))
+    absent, there = b.new_block("absent"), b.new_block("there")
+    b.branch(b.emit(f"icmp eq ptr {function}, null"), absent, there)
+    b.open(absent)
+    b.ret("ptr null")
+    b.open(there)
+    result = _called_with(b, function, given, count)
+    b.api("Py_DecRef", function)
+    b.ret(f"ptr {result}")
+
+
+def _called_with(b: EntryBuilder, function: str, given: str, count: str) -> str:
+    in_place, copied, done = b.new_block("in_place"), b.new_block("copied"), b.new_block("done")
     b.branch(b.emit("icmp slt i64 %3, 0"), in_place, copied)  # PY_VECTORCALL_ARGUMENTS_OFFSET: the word before is ours to use
     b.open(in_place)
     first = b.offset("%2", -8)
     saved = b.field("ptr", first, 0)
     b.put("ptr", "%1", first, 0)
-    result = b.api("PyObject_Vectorcall", function, first, count, "%4")
+    direct = b.api("PyObject_Vectorcall", function, first, count, "%4")
     b.put("ptr", saved, first, 0)
-    b.ret(f"ptr {result}")
+    from_place = b.block
+    b.jump(done)
     b.open(copied)
     b.module.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
     words = b.emit(f"add i64 {given}, {_names(b, '%4')}")
@@ -71,13 +84,17 @@ def _miss(b: EntryBuilder, python: Any) -> None:
     full, there = b.new_block("no_memory"), b.new_block("memory")
     b.branch(b.emit(f"icmp eq ptr {memory}, null"), full, there)
     b.open(full)
-    b.ret(f"ptr {b.api('PyErr_NoMemory')}")
+    nothing = b.api("PyErr_NoMemory")
+    b.jump(done)
     b.open(there)
     b.put("ptr", "%1", memory, 0)
     b.append(f"call void @llvm.memcpy.p0.p0.i64(ptr {b.offset(memory, 8)}, ptr %2, i64 {bytes}, i1 false)")
     result = b.api("PyObject_Vectorcall", function, memory, count, "%4")
     b.api("PyMem_Free", memory)
-    b.ret(f"ptr {result}")
+    from_copy = b.block
+    b.jump(done)
+    b.open(done)
+    return b.emit(f"phi ptr [ {direct}, %{from_place} ], [ {nothing}, %{full} ], [ {result}, %{from_copy} ]")
 
 
 def _names(b: EntryBuilder, kwnames: str) -> str:
@@ -243,5 +260,38 @@ def _fault(b: EntryBuilder) -> None:
     b.api("PyObject_CallOneArg", "%1", copy)
     b.api("Py_DecRef", copy)
     b.jump(raised)
+    b.open(raised)
+    b.ret("ptr null")
+
+
+# ----------------------------------------------------------------------------------------------------------- devices
+
+
+def _written(b: EntryBuilder) -> None:
+    """(memory): count that it was lent for writing."""
+    name = b.object("writes")
+    before = b.api("PyObject_GetAttr", "%1", name)
+    b.require(b.emit(f"icmp ne ptr {before}, null"))
+    after = b.api("PyNumber_Add", before, b.object(1))
+    b.api("Py_DecRef", before)
+    b.require(b.emit(f"icmp ne ptr {after}, null"))
+    status = b.api("PyObject_SetAttr", "%1", name, after)
+    b.api("Py_DecRef", after)
+    b.require_same("i32", status, "0")
+    b.ret("i1 true")
+    b.open(MISS)
+    b.api("PyErr_Clear")
+    b.ret("i1 false")
+
+
+def _told(b: EntryBuilder) -> None:
+    """(callback, words, bytes): what the callback gives for a copy of the words; null if it raises."""
+    there, raised = b.new_block("there"), b.new_block("raised")
+    copy = b.api("PyBytes_FromStringAndSize", "%2", "%3")
+    b.branch(b.emit(f"icmp eq ptr {copy}, null"), raised, there)
+    b.open(there)
+    result = b.api("PyObject_CallOneArg", "%1", copy)
+    b.api("Py_DecRef", copy)
+    b.ret(f"ptr {result}")
     b.open(raised)
     b.ret("ptr null")

@@ -6,10 +6,17 @@ Does: give their addresses; the pool, and the allocator, are made only for code 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
+from lend.lower.waves_ir import DECLARATIONS, waves_ir
+from lend.targets.cpu.exclusive import compile_exclusively
+from lend.targets.cpu.hand_written import assemble
 from lend.targets.cpu.memory import ALLOCATE, FREE, memory
 from lend.targets.cpu.threads import CACHE_BYTES, PARALLEL_FOR, PARALLEL_NOW, THREAD_COUNT, pool
+
+if TYPE_CHECKING:
+    from lend.targets.cpu.hand_written import Code
 
 
 def _distinct(bits: int) -> int:
@@ -19,6 +26,16 @@ def _distinct(bits: int) -> int:
     return index_test("unique", bits).distinct_address
 
 
+@cache
+def _wave_code() -> Code:
+    return assemble(waves_ir(), addresses((CACHE_BYTES, PARALLEL_NOW, THREAD_COUNT)), optimised=True)
+
+
+def _of_waves(name: str) -> int:
+    """The code that runs loops in waves, which is the same for all kernels."""
+    return compile_exclusively(_wave_code).address(name)
+
+
 OURS: Mapping[str, Callable[[], int]] = {
     PARALLEL_FOR: lambda: pool().functions[PARALLEL_FOR],
     CACHE_BYTES: lambda: pool().functions[CACHE_BYTES],
@@ -26,6 +43,7 @@ OURS: Mapping[str, Callable[[], int]] = {
     THREAD_COUNT: lambda: pool().functions[THREAD_COUNT],
     ALLOCATE: lambda: memory().addresses[ALLOCATE],
     FREE: lambda: memory().addresses[FREE],
+    **{name: partial(_of_waves, name) for name in DECLARATIONS},
 } | {f"lend_distinct_{bits}": partial(_distinct, bits) for bits in (8, 16, 32, 64)}
 """The functions."""
 

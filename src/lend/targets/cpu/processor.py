@@ -26,6 +26,19 @@ def architecture() -> str:
 
 
 @cache
+def description() -> str:
+    """The processor's name, for people."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or architecture()
+
+
+@cache
 def identity() -> str:
     """What tells this processor from others that need, or allow, other code."""
     found: list[str] = []

@@ -33,6 +33,9 @@ FUNCTIONS = (
     "PyMem_Free",
     "PyObject_Vectorcall",
     "PyObject_CallOneArg",
+    "PyObject_CallNoArgs",
+    "PyObject_SetAttr",
+    "PyNumber_Add",
     "PyObject_GetAttr",
     "PyBytes_FromStringAndSize",
     "PyDict_GetItemWithError",
@@ -131,7 +134,7 @@ def _probe() -> PythonAbi:
         type_number=_find(dtypes, 48, lambda d, at: _int(d, at) == d.num, step=4),
         byte_order=_find(dtypes, 48, lambda d, at: _byte(d, at) == ord(d.byteorder), step=1),
         float_value=_find([1.5, -2.25e99], 24, lambda x, at: _bytes(x, at, 8) == struct.pack("<d", x)),
-        complex_value=_find([1.5 - 3j], 32, lambda x, at: _bytes(x, at, 16) == struct.pack("<dd", x.real, x.imag)),
+        complex_value=_find([1.5 - 3j], 32, lambda x, at: _bytes(x, at, 16) == struct.pack("<dd", x.real, x.imag), width=16),
         cell_value=_cell_value(),
         dict_version=_dict_version(),
         scalars={type: _scalar_value(type) for type in NUMPY_TYPES},
@@ -160,9 +163,15 @@ def _sample_arrays() -> list[Any]:
     ]
 
 
-def _find(samples: list[Any], size: int, holds: Callable[[Any, int], bool], *, step: int = 8, pointers: bool = False) -> int:
-    """The one offset, behind the type, at which `holds` is true of all samples."""
-    places = [at for at in range(16, size, step) if all((not pointers or _is_pointer(x, at)) and holds(x, at) for x in samples)]
+def _find(
+    samples: list[Any], size: int, holds: Callable[[Any, int], bool], *, step: int = 8, pointers: bool = False, width: int = 0
+) -> int:
+    """The one offset, behind the type, at which `holds` is true of all samples; it looks at `width` bytes, or `step`."""
+    places = [
+        at
+        for at in range(16, size + 1 - (width or step), step)
+        if all((not pointers or _is_pointer(x, at)) and holds(x, at) for x in samples)
+    ]
     if len(places) != 1:
         raise _Unexpected
     return places[0]
@@ -211,7 +220,8 @@ def _scalar_value(type: ScalarType) -> int:
     scalar = NUMPY_TYPES[type](value)
     parts = (scalar.real.item(), scalar.imag.item()) if type.kind == "complex" else (scalar.item(),)
     wanted = struct.pack(f"<{code}", *parts)
-    return _find([scalar], scalar.__class__.__basicsize__, lambda x, at: _bytes(x, at, len(wanted)) == wanted)
+    size = scalar.__class__.__basicsize__
+    return _find([scalar], size, lambda x, at: _bytes(x, at, len(wanted)) == wanted, width=len(wanted))
 
 
 def _word(value: Any, at: int) -> int:

@@ -17,8 +17,9 @@ from lend.diagnostics.errors import InternalError
 from lend.targets.cpu.caches import LEVELS, cache_bytes
 from lend.targets.cpu.exclusive import compile_exclusively
 from lend.targets.cpu.hand_written import assemble
+from lend.targets.cpu.pool_layout import MAX_THREADS, POOL_BYTES, SYSTEM_CALLS
 from lend.targets.cpu.processor import architecture
-from lend.targets.cpu.threads_ir import FUTEX, MAX_THREADS, POOL_BYTES, pool_ir
+from lend.targets.cpu.threads_ir import pool_ir
 
 PARALLEL_FOR = "lend_parallel_for"
 """`void lend_parallel_for(ptr region, ptr env, i64 iterations, i64 chunk)`; region is `void(ptr env, i64 begin, i64 end)`."""
@@ -50,7 +51,7 @@ class Pool:
 
     def __init__(self) -> None:
         linux = sys.platform.startswith("linux")
-        self._parallel = linux and architecture() in FUTEX
+        self._parallel = linux and architecture() in SYSTEM_CALLS
         self._code = assemble(pool_ir(architecture(), linux))
         _ALIVE.append(self._code)
         self.address = self._code.address(PARALLEL_FOR)

@@ -1,0 +1,200 @@
+"""Index arrays that the loop which reads them tests as it goes, so that they are read once.
+
+Does: look whether sequential loops in the first parallel loop of a kernel go along an `Index` array, and put the tests of its
+elements into these: `STRIP` elements at a time, each strip before it is used.  Does not: prove that the array is read whole
+(`checks/read_whole.py`), or write code (`lower/index_tests.py`).
+
+Invariants, for the promise that a wrong index is found before anything runs:
+- Every element is tested: the array is proved to be read whole, and each of its reads stands in such a loop, at its index.
+- No element is used before it is tested: a strip with a wrong one is left out. So nothing that a proof concludes from the promise
+  happens without it, and what is left out decides neither subscripts nor lengths of loops: a strip carries nothing, and no loop
+  of the region takes its length from what the region loads of temporaries.
+- Nobody sees that something ran: until the loop ends, in the loop and before it, only temporaries of the kernel are written, and
+  nothing else can fail but for want of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from lend.diagnostics.records import dataclass
+from lend.ir import typed
+from lend.ir.clone import clone
+from lend.ir.typed import Allocate, Extent, For, If, Kernel, Load, Operation, Parallel, Region, Store, Value
+from lend.language.abi import WRONG_INDEX
+from lend.language.types import BOOL_, INDEX, Layout
+from lend.schedule.innermost import integer_constants
+from lend.schedule.operations import OperationWriter
+
+STRIP_BITS = 6
+STRIP = 1 << STRIP_BITS
+"""Elements that are tested together: so few that their use overlaps with the next ones' test."""
+
+SIMPLE = (typed.Constant, typed.Unary, typed.Binary, typed.Math, typed.Cast, typed.Size)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopWithTests:
+    """A parallel loop that can test index arrays: per sequential loop in it the arrays, with their bounds."""
+
+    parallel: Parallel
+    arrays: Mapping[For, tuple[tuple[Value, Value | int], ...]]
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        """The arrays that need no test before the kernel runs."""
+        return tuple(dict.fromkeys(array for found in self.arrays.values() for array, _ in found))
+
+    def rewritten(self, kernel: Kernel) -> tuple[Kernel, Parallel]:
+        """The kernel with the tests in the loop, and the loop."""
+        parallel = replace(self.parallel, body=self._region(self.parallel.body))
+        operations = tuple(parallel if operation is self.parallel else operation for operation in kernel.body.operations)
+        return replace(kernel, body=replace(kernel.body, operations=operations)), parallel
+
+    def _region(self, region: Region) -> Region:
+        operations: list[Operation] = []
+        for operation in region.operations:
+            if isinstance(operation, For) and operation in self.arrays:
+                operations += _in_strips(operation, self.arrays[operation])
+            elif isinstance(operation, For):
+                operations.append(replace(operation, body=self._region(operation.body)))
+            elif isinstance(operation, If):
+                operations.append(replace(operation, then=self._region(operation.then), orelse=self._region(operation.orelse)))
+            else:
+                operations.append(operation)
+        return replace(region, operations=tuple(operations))
+
+
+def _in_strips(loop: For, arrays: tuple[tuple[Value, Value | int], ...]) -> list[Operation]:
+    """The loop over whole strips, and over what is left of them."""
+    lower, upper, step = loop.extent.lower, loop.extent.upper, loop.extent.step
+    index = loop.body.parameters[0]
+    writer = OperationWriter(loop.span)
+    zero, bits = writer.constant(0, index.scalar), writer.constant(STRIP_BITS, index.scalar)
+    length = writer.binary("max", writer.binary("sub", upper, lower), zero)
+    whole = writer.binary("shl", writer.binary("shr", length, bits), bits)
+    middle = writer.binary("add", lower, whole)
+    width = writer.constant(STRIP, index.scalar)
+
+    def strip(writer: OperationWriter, first: Value) -> None:
+        inner, k = OperationWriter(loop.span), Value(INDEX, loop.span)
+        single(inner, inner.binary("add", first, inner.cast(k, index.scalar)))
+        region = Region((k,), tuple(inner.operations), ())
+        writer.operations.append(For(loop.span, (), writer.extent(STRIP), (), region, False, None))
+
+    def single(writer: OperationWriter, place: Value) -> None:
+        mapping = {index: place}
+        writer.operations += [clone(operation, mapping) for operation in loop.body.operations]
+
+    for extent, count, body in ((Extent(lower, middle, width), STRIP, strip), (Extent(middle, upper, step), 1, single)):
+        first, inner, guarded = Value(index.type, loop.span), OperationWriter(loop.span), OperationWriter(loop.span)
+        body(guarded, first)
+        holds: Value | None = None
+        for array, bound in arrays:
+            result = Value(BOOL_, loop.span)
+            inner.operations.append(typed.Within(loop.span, result, array, first, count, bound, WRONG_INDEX))
+            holds = result if holds is None else inner.binary("and", holds, result)
+        assert holds is not None
+        nothing = Region((), (), ())
+        inner.operations.append(If(loop.span, (), holds, Region((), tuple(guarded.operations), ()), nothing))
+        writer.operations.append(For(loop.span, (), extent, (), Region((first,), tuple(inner.operations), ()), False, None))
+    return writer.operations
+
+
+# ---------------------------------------------------------------------------------------------------------- which loop
+
+
+def tested_loop(kernel: Kernel, whole: frozenset[Value]) -> LoopWithTests | None:
+    """The loop that can test some of the arrays that are read `whole`, if there is one."""
+    temporaries: set[Value] = set()
+    for operation in kernel.body.operations:
+        if isinstance(operation, Parallel):
+            return _tested(kernel, operation, whole, temporaries)
+        if isinstance(operation, Allocate):
+            temporaries.add(operation.result)
+        elif not isinstance(operation, SIMPLE) or getattr(operation, "site", None) is not None:
+            return None
+    return None
+
+
+def _tested(kernel: Kernel, parallel: Parallel, whole: frozenset[Value], temporaries: set[Value]) -> LoopWithTests | None:
+    if parallel.team or parallel.fallback or parallel.reductions or parallel.site is not None:
+        return None
+    if not all(_harmless(operation, temporaries) for operation in _operations(parallel.body)):
+        return None
+    if _follows_temporaries(parallel.body, temporaries):
+        return None
+    constants = integer_constants(kernel.body)
+    found: dict[For, list[tuple[Value, Value | int]]] = {}
+    for parameter in kernel.parameters:
+        array, facts = parameter.value, parameter.index
+        if array not in whole or facts is None or facts[0] != "index" or array.array.layout is not Layout.C:
+            continue
+        bound = facts[1]
+        loops = [loop for loop in _loops_along(parallel.body, array) if constants.get(loop.extent.step) == 1]
+        uses = sum(array in operation.operands for operation in _operations(kernel.body) if not isinstance(operation, typed.Size))
+        reads = sum(isinstance(o, Load) and o.array is array for loop in loops for o in loop.body.operations)
+        if not loops or uses != reads or (isinstance(bound, Value) and bound not in kernel.dims) or array in kernel.body.yields:
+            continue
+        for loop in loops:
+            found.setdefault(loop, []).append((array, bound))
+    return LoopWithTests(parallel, {loop: tuple(arrays) for loop, arrays in found.items()}) if found else None
+
+
+def _harmless(operation: Operation, temporaries: set[Value]) -> bool:
+    """Whether an operation cannot fail and writes temporaries only."""
+    if getattr(operation, "site", None) is not None:
+        return False
+    if isinstance(operation, Store):
+        return operation.array in temporaries
+    if isinstance(operation, For):
+        return not operation.stops
+    return isinstance(operation, (*SIMPLE, Load, If))
+
+
+def _follows_temporaries(body: Region, temporaries: set[Value]) -> bool:
+    """Whether a loop's length, a branch or a subscript may come from what is loaded of temporaries."""
+    loaded: set[Value] = set()
+    for operation in _operations(body):
+        ways: tuple[Value, ...] = ()
+        match operation:
+            case For(extent=extent):
+                ways = (extent.lower, extent.upper, extent.step)
+            case If(condition=condition):
+                ways = (condition,)
+            case Load(indices=indices) | Store(indices=indices):
+                ways = indices
+            case _:
+                pass
+        if not loaded.isdisjoint(ways) or (operation.results and any(_reads(inner, temporaries) for inner in operation.regions)):
+            return True
+        if (isinstance(operation, Load) and operation.array in temporaries) or not loaded.isdisjoint(operation.operands):
+            loaded.update(operation.results)
+    return False
+
+
+def _reads(region: Region, temporaries: set[Value]) -> bool:
+    return any(isinstance(operation, Load) and operation.array in temporaries for operation in _operations(region))
+
+
+def _loops_along(region: Region, array: Value) -> list[For]:
+    """The loops by ones that read the array in each step, at their index, and carry nothing."""
+    found: list[For] = []
+    for operation in region.operations:
+        if isinstance(operation, For):
+            index = operation.body.parameters[0]
+            reads = [o for o in operation.body.operations if isinstance(o, Load) and o.array is array]
+            if reads and not operation.inits and all(read.indices == (index,) for read in reads):
+                found.append(operation)
+                continue
+        for inner in operation.regions:
+            found += _loops_along(inner, array)
+    return found
+
+
+def _operations(region: Region) -> Iterator[Operation]:
+    for operation in region.operations:
+        yield operation
+        for inner in operation.regions:
+            yield from _operations(inner)

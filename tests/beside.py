@@ -1,0 +1,131 @@
+"""Each call that goes to a device is made on the processor too: both give the same.
+
+Does: stand between callers and all kernels (`every_call`), make each call on the processor with copies of its arrays, then on the
+device, and compare results, arrays and errors.
+Does not: choose the device (`LEND_DEVICE` does), or look at calls with arrays that live there.
+Invariants: integers and bools, and floats of kernels with `math="strict"` that ask for nothing which each device may round in its
+own way (exp, sin, …), agree bit for bit; others within `RELATIVE` of the harness, times the largest of the array. NaN is NaN,
+whatever its bits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from harness import RELATIVE
+
+from guard import Lent
+from lend.driver.pipeline import run
+from lend.ir.typed import Math, Region
+
+
+def outcome(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Exception | None]:
+    """What a call gives, and what it raises."""
+    try:
+        return call(*args, **kwargs), None
+    except Exception as error:
+        return None, error
+
+
+def compare(here: Any, there: Any, strict: bool, what: str) -> None:
+    """Fail if results differ."""
+    if isinstance(here, tuple):
+        assert isinstance(there, tuple) and len(here) == len(there), what
+        for position, (a, b) in enumerate(zip(here, there, strict=True)):
+            compare(a, b, strict, f"{what}[{position}]")
+    elif isinstance(here, np.ndarray | np.generic | int | float | complex):
+        a, b = np.asarray(here), np.asarray(there)
+        assert a.dtype == b.dtype and a.shape == b.shape, what
+        compare_arrays(a, b, strict, what)
+    else:
+        assert here == there or (here != here and there != there), what
+
+
+def compare_arrays(a: np.ndarray, b: np.ndarray, strict: bool, what: str) -> None:
+    """Fail if the elements differ."""
+    if a.dtype.names is not None:
+        for name in a.dtype.names:
+            compare_arrays(a[name], b[name], strict, f"{what}.{name}")
+        return
+    kind = f"{a.dtype.kind}{a.dtype.itemsize}"
+    if kind not in RELATIVE:
+        assert np.array_equal(a, b), f"{what}: on the device it is not what it is on the processor"
+        return
+    a, b = (x.astype("c16" if x.dtype.kind == "c" else "f8") for x in (a, b))
+    if strict:
+        assert (
+            np.array_equal(a, b, equal_nan=True)
+            and np.array_equal(np.signbit(a.real), np.signbit(b.real))
+            or (np.isnan(a).any() and np.array_equal(a, b, equal_nan=True))
+        ), f"{what}: its bits on the device are not those on the processor"
+        return
+    known = np.isfinite(a)
+    assert np.array_equal(a[~known], b[~known], equal_nan=True), f"{what}: it is not finite in other places"
+    room = RELATIVE[kind] * max(np.abs(a[known]).max(initial=0.0), 1e-30)
+    worst = np.abs(a[known] - b[known]).max(initial=0.0)
+    assert worst <= room, f"{what}: it differs by {worst}, and {room} is allowed"
+
+
+EXACT = {"sqrt", "fma", "floor", "ceil", "trunc", "rint", "round", "abs", "copysign", "isnan", "isinf", "isfinite", "signbit"}
+"""Mathematical functions that have one result on all devices."""
+
+
+def rounded_freely(region: Region) -> bool:
+    """Whether a tree has other functions of floats."""
+    return any(
+        (isinstance(operation, Math) and operation.function not in EXACT and not operation.function.startswith("as_"))
+        or any(map(rounded_freely, operation.regions))
+        for operation in region.operations
+    )
+
+
+def has_one_result(kernel: Any) -> bool:
+    """Whether a kernel's floats are the same bits everywhere."""
+    if kernel._definition.math != "strict":
+        return False
+    return not any(rounded_freely(run(c, until="typecheck").kernel.body) for c in kernel.compilations())
+
+
+@contextmanager
+def every_call() -> Iterator[None]:
+    """Calls of kernels inside the block with NumPy arrays are made on the processor too."""
+    from lend.driver.kernel import Kernel
+    from lend.runtime import vectorcall
+    from lend.runtime.arrays import has_array
+
+    inside, plain, route = threading.local(), Kernel.__call__, vectorcall.route
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if getattr(inside, "call", False) or has_array(args, kwargs):
+            return plain(self, *args, **kwargs)
+        values = (*args, *kwargs.values())
+        copies = Lent(values, "end")
+        inside.call = True
+        try:
+            own = copies.values
+            here, wrong = outcome(self.on("cpu"), own[: len(args)], dict(zip(kwargs, own[len(args) :], strict=True)))
+            there, error = outcome(lambda *a, **k: plain(self, *a, **k), args, kwargs)
+        finally:
+            inside.call = False
+        assert type(wrong) is type(error) and str(wrong) == str(error), f"{self.__name__}: {error!r} there, {wrong!r} here"
+        if error is not None:
+            raise error
+        strict = has_one_result(self)
+        compare(own, values, strict, f"{self.__name__}: argument")
+        compare(here, there, strict, f"{self.__name__}: result")
+        return there
+
+    def of_others(instance: Any, address: int) -> None:
+        """Kernels are called by Python, so that it calls `call`."""
+        if not isinstance(instance, Kernel):
+            route(instance, address)
+
+    with mock.patch.object(Kernel, "__call__", call), mock.patch.object(vectorcall, "route", of_others):
+        vectorcall.enable(Kernel)
+        yield
+    vectorcall.enable(Kernel)

@@ -1,0 +1,14 @@
+import lend
+from lend import Mut, f64
+from lend.dims import M
+
+
+@lend.kernel
+def search(x: Mut[f64, M, 8]):
+    for b in lend.blocks(M):
+        for t in lend.threads(8):
+            for k in range(M):
+                if b > k:
+                    break
+                lend.sync()
+            x[b, t] = 1.0

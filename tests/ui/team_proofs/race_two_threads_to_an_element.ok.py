@@ -1,0 +1,10 @@
+import lend
+from lend import Mut, f64
+from lend.dims import M
+
+
+@lend.kernel
+def pairs(x: Mut[f64, M, 8]):
+    for b in lend.blocks(M):
+        for t in lend.threads(8):
+            x[b, t] = 1.0

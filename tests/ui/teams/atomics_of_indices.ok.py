@@ -1,0 +1,9 @@
+import lend
+from lend import Atomic, Index, i64
+from lend.dims import N
+
+
+@lend.kernel
+def count(h: Atomic[i64, N]):
+    for i in lend.grid(N):
+        h[i] += 1

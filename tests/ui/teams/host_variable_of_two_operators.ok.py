@@ -1,0 +1,15 @@
+from typing import Literal
+
+import lend
+from lend import Ref, f32
+from lend.dims import N
+
+
+@lend.kernel
+def sums(x: Ref[f32, N, Literal[8]]) -> f32:
+    total = f32(1)
+    for b in lend.blocks(N):
+        for t in lend.threads(8):
+            total += x[b, t]
+        total += 2
+    return total

@@ -1,0 +1,11 @@
+import lend
+from lend import Out, f32
+from lend.dims import N
+
+
+@lend.kernel
+def fill(x: Out[f32, N]):
+    s = lend.shared(f32, 1)
+    s[0] = 1.0
+    for i in lend.grid(N):
+        x[i] = s[0]

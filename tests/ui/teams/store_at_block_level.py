@@ -1,0 +1,9 @@
+import lend
+from lend import Out, f32
+from lend.dims import N
+
+
+@lend.kernel
+def fill(x: Out[f32, N]):
+    for b in lend.blocks(N):
+        x[b] = 1.0

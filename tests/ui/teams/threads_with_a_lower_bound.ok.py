@@ -1,0 +1,10 @@
+import lend
+from lend import Atomic, i32
+from lend.dims import N
+
+
+@lend.kernel
+def count(h: Atomic[i32, N]):
+    for b in lend.blocks(N):
+        for t in lend.threads(8):
+            h[b] += 1

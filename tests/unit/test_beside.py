@@ -1,0 +1,72 @@
+"""`pytest --beside`: what differs between a device and the processor is found, and what may differ is not complained of."""
+
+import numpy as np
+import pytest
+
+import lend
+from beside import compare, compare_arrays, every_call
+from lend import Mut, f64, i64
+from lend.dims import N
+from lend.driver.kernel import Kernel
+
+NAN = float("nan")
+
+
+@lend.kernel(math="strict")
+def doubled(x: Mut[f64, N]) -> i64:
+    count = 0
+    for i in lend.grid(N):
+        x[i] *= 2.0
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "strict"),
+    [
+        (1, 2, False),
+        ((1, 2.0), (1, 2.5), False),
+        (np.arange(3), np.array([0, 1, 3]), False),
+        (np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), True),
+        (np.zeros(2), np.array([0.0, -0.0]), True),
+        (np.array([1.0, NAN]), np.array([1.0, 2.0]), False),
+        (np.array([1.0, np.inf]), np.array([1.0, 1.0]), False),
+        (np.ones(2, "f4"), np.ones(2), False),
+        (np.array([(1, 2.0)], "i4,f8"), np.array([(1, 2.5)], "i4,f8"), True),
+        (None, 1, False),
+    ],
+)
+def test_what_differs_is_found(here, there, strict):
+    with pytest.raises(AssertionError):
+        compare(here, there, strict, "it")
+
+
+def test_what_may_differ_may():
+    compare_arrays(np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), False, "it")
+    compare((True, NAN, np.array([NAN, 1.0, -np.inf])), (True, NAN, np.array([-NAN, 1.0, -np.inf])), True, "it")
+
+
+def test_each_call_is_made_twice_and_its_effect_is_seen_once(monkeypatch):
+    x = np.ones(3)
+    with every_call():
+        assert doubled(x) == 3
+        assert (x == 2).all()
+        monkeypatch.setattr(Kernel, "on", lambda kernel, device: lambda y: y.__setitem__(0, 5.0) or 3)
+        with pytest.raises(AssertionError, match="argument"):
+            doubled(x)
+        monkeypatch.setattr(Kernel, "on", lambda kernel, device: lambda y: y.__imul__(2) is None)
+        with pytest.raises(AssertionError, match="result"):
+            doubled(x)
+
+
+def test_errors_are_compared(monkeypatch):
+    @lend.kernel
+    def first(x: Mut[f64, N], k: i64) -> f64:
+        return x[k]
+
+    with every_call():
+        with pytest.raises(lend.BoundsError):
+            first(np.ones(3), 3)
+        monkeypatch.setattr(Kernel, "on", lambda kernel, device: lambda y, k: 1.0)
+        with pytest.raises(AssertionError, match="there"):
+            first(np.ones(3), 3)
