@@ -16,6 +16,7 @@ below N = 3, but idx[2] is 5".
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from lend.runtime.arguments import Binding
 from lend.runtime.borrows import ArrayParameter
 from lend.runtime.elements import AnyArray
 from lend.runtime.memory import address_of
+from lend.targets.cpu.exclusive import COMPILING
 
 SMALL = 1 << 12
 """Up to so many elements NumPy is quick enough: nothing need be compiled for them."""
@@ -202,11 +204,10 @@ def at_most(array: AnyArray, limit: int) -> bool:
     array = in_few_dimensions(array)
     if _is_dense(array):
         return _tested("index", array, limit) == GOOD
-    from lend.driver.index_kernels import greatest_1, greatest_2, greatest_6  # kernels: made at first use
-
+    kernels = _kernels()
     if array.ndim > 2:
         array = array.reshape((1,) * (6 - array.ndim) + array.shape)
-    kernel: Any = {1: greatest_1, 2: greatest_2, 6: greatest_6}[array.ndim]
+    kernel: Any = {1: kernels.greatest_1, 2: kernels.greatest_2, 6: kernels.greatest_6}[array.ndim]
     return int(kernel(array)) <= limit
 
 
@@ -216,9 +217,7 @@ def falls(array: AnyArray, limit: int) -> bool:
         return bool((array[:-1] > array[1:]).any())
     if _is_dense(array):
         return _tested("offsets", array, limit) != GOOD
-    from lend.driver.index_kernels import descends
-
-    return bool(descends(array))
+    return bool(_kernels().descends(array))
 
 
 def distinct(array: AnyArray, limit: int) -> bool:
@@ -237,9 +236,17 @@ def distinct(array: AnyArray, limit: int) -> bool:
 
 def _tested(kind: str, array: AnyArray, limit: int) -> int:
     """The verdict of a compiled test on a row without gaps."""
-    from lend.targets.cpu.index_tests import index_test
+    with COMPILING:
+        from lend.targets.cpu.index_tests import index_test
 
     return index_test(kind, 8 * array.itemsize)(address_of(array), array.size, limit)
+
+
+def _kernels() -> ModuleType:
+    """The tests that are kernels, made at first use."""
+    with COMPILING:
+        from lend.driver import index_kernels
+    return index_kernels
 
 
 def _is_dense(array: AnyArray) -> bool:

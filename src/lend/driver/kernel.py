@@ -15,7 +15,6 @@ Example:
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar, get_args, overload
 
@@ -37,6 +36,7 @@ from lend.runtime.faults import Fault, fault_error
 from lend.runtime.launch import check_contracts, launch
 from lend.runtime.results import assemble
 from lend.runtime.settings import HERE, Settings, config, device_name, snapshot
+from lend.targets.cpu.exclusive import COMPILING
 
 # A kernel that another process has compiled runs without the compiler; what needs it loads it.
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         self.__wrapped__ = python
         assembled.keep_texts()
         try:
-            self._definition = define(python, math, require)
+            with COMPILING:
+                self._definition = define(python, math, require)
         except LendError as error:  # the user's mistake: Python need not show the way through the compiler
             raise error.with_traceback(None) from None
         self._binder = Binder(self._definition.signature)
@@ -93,7 +94,6 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         self._on_devices: DeviceSpecialisations | None = None
         self._made = 0  # specialisations
         self._there: dict[str, OnDevice[P, R]] = {}
-        self._lock = threading.RLock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
@@ -283,9 +283,9 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
 
     def specialised_for(self, device: TargetDevice, binding: Binding, settings: Settings) -> Specialisation:
         """The specialisation of a call on a device."""
-        from lend.driver.on_device import DeviceSpecialisations
+        with COMPILING:
+            from lend.driver.on_device import DeviceSpecialisations
 
-        with self._lock:
             if self._on_devices is None:
                 self._on_devices = DeviceSpecialisations()
 
@@ -319,7 +319,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         for found in self._specialisations.get(binding.types, ()):
             if current(found.dependencies):
                 return found
-        with self._lock:
+        with COMPILING:
             for found in self._specialisations.get(binding.types, ()):
                 if current(found.dependencies):
                     return found
@@ -332,10 +332,10 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
         for found in self._plain.get(binding.types, ()):
             if current(found.dependencies):
                 return found
-        from lend.driver.pipeline import depth_limited, run
-        from lend.lower.plain_python import plain_function  # what compiled kernels do without
+        with COMPILING:
+            from lend.driver.pipeline import depth_limited, run
+            from lend.lower.plain_python import plain_function  # what compiled kernels do without
 
-        with self._lock:
             compilation = self._definition.compilation(binding.types, dict(binding.typevars))
             run(compilation, until="check")
             assert compilation.checked is not None
@@ -362,9 +362,10 @@ def _use_threads(threads: int) -> None:
     """Tell the thread pool how many threads to use, when that has changed."""
     global _threads
     if threads != _threads:
-        from lend.targets.cpu.threads import pool  # which only kernels that run need
+        with COMPILING:
+            from lend.targets.cpu.threads import pool  # which only kernels that run need
 
-        pool().configure(threads)
+            pool().configure(threads)
         _threads = threads
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from lend.diagnostics.diagnostic import Diagnostic, Label
 from lend.diagnostics.errors import ContractError
 from lend.language.types import ScalarType
+from lend.targets.cpu.exclusive import compile_exclusively
 
 if TYPE_CHECKING:
     from lend.checks.judge import Judgement
@@ -46,15 +47,18 @@ class LaunchProofs:
 
     def judgement(self, binding: Binding) -> Judgement:
         """The judgement for the arguments of a call."""
-        from lend.checks.judge import judge
-
         values = tuple(int(binding.dims[k] if is_dim else binding.leaves[k]) for is_dim, k in self.places)
         found = self._known.get(values)
         if found is None:
             if len(self._known) >= REMEMBERED:
                 self._known.pop(next(iter(self._known)), None)
-            found = self._known[values] = judge(self.kernel, dict(zip(self.values, values, strict=True)))
+            found = self._known[values] = compile_exclusively(lambda: self._judged(values))
         return found
+
+    def _judged(self, values: tuple[int, ...]) -> Judgement:
+        from lend.checks.judge import judge
+
+        return judge(self.kernel, dict(zip(self.values, values, strict=True)))
 
     def require(self, binding: Binding) -> None:
         """Raise ContractError if the kernel must not run with these arguments."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lend.runtime import vectorcall
 from lend.runtime.arrays import OnDevice as Place
 from lend.runtime.settings import Settings, config, snapshot
+from lend.targets.cpu.exclusive import compile_exclusively
 
 if TYPE_CHECKING:
     from lend.driver.definition import Definition
@@ -55,8 +56,6 @@ class NativePath:
             if entry in self._chain:
                 entry.refresh()  # it has left this call to Python
                 return
-        from lend.targets.cpu.exclusive import compile_exclusively
-
         # No lock of our own: a fork waits for compilations, so that none is found half done, and locked, in the child.
         compile_exclusively(lambda: self._add(owner, key, binding, device))
 

@@ -1130,7 +1130,7 @@ def test_the_end_of_the_interpreter_and_a_fork():
 
 def test_forks_while_another_thread_makes_paths():
     printed = run_script(
-        "import os, threading, numpy as np\n"
+        "import os, threading, time, numpy as np\n"
         "import many_parameters as module\n"
         "stop = threading.Event()\n"
         "def make():\n"
@@ -1140,8 +1140,9 @@ def test_forks_while_another_thread_makes_paths():
         "        for _ in range(4): kernel(np.zeros(4))\n"
         "kernels = [module.bump]\n"
         "thread = threading.Thread(target=make); thread.start()\n"
-        "for _ in range(8):\n"
-        "    kernel = module.bump\n"
+        "for k in range(8):\n"
+        "    time.sleep(0.03 * k)\n"  # so that some come while modules are imported, others while kernels are compiled
+        "    kernel = kernels[0]\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
         "        for _ in range(4): kernel(np.zeros(4))\n"

@@ -1,7 +1,8 @@
 """One compilation at a time, and none while the process forks.
 
 Does: hold the lock.  Does not: load LLVM.
-Invariants: a child of `fork` finds neither this lock held nor any that was added to it.
+Invariants: a child of `fork` finds neither this lock held nor any that was added to it. The compiler's modules are imported
+under it, since a module that another thread was importing at a fork can never be imported in the child.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 COMPILING = threading.RLock()
-"""Makes a compilation whole: llvmlite locks each of its calls, but not a sequence of them."""
+"""Makes a compilation whole, from the front end to machine code: llvmlite locks each of its calls, but not a sequence of them."""
 
 _inner: list[Callable[[], AbstractContextManager[object]]] = []
 _held: list[ExitStack] = []
