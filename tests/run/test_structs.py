@@ -133,6 +133,30 @@ def bodies(rng, n):
     return out
 
 
+@lend.kernel
+def rolled(n: i64, m: i64) -> Point:
+    p = Point(0.0, 1.0)
+    for k in range(n):
+        p.x += 1.5
+        if k % 3 == 1:
+            p.x, p.y = p.y, p.x
+    steps = 0
+    while steps < m:
+        p.y = 2.0 * p.y - p.x
+        steps += 1
+    return p
+
+
+@lend.kernel
+def orbits(y: Out[f64, N], n: i64):
+    for i in lend.grid(N):
+        p = Point(f64(i), 0.0)
+        for _ in range(n):
+            p.y += 0.5 * p.x
+            p.x -= 0.25 * p.y
+        y[i] = p.x + 10.0 * p.y
+
+
 def test_the_layout_is_that_of_c(target):
     assert Body.dtype.fields["position"][1] == 8
     assert Body.dtype.fields["mass"][1] == 40
@@ -251,3 +275,31 @@ def test_a_field_of_packed_records_is_lent_in_place(target):
     clamp(-0.5, 0.5, out, packed["value"])
     np.testing.assert_array_equal(packed["value"], out)
     assert (packed["flag"] == 7).all()
+
+
+def test_fields_that_loops_change_are_carried(target):
+    def reference(n, m):
+        x, y = 0.0, 1.0
+        for k in range(n):
+            x += 1.5
+            if k % 3 == 1:
+                x, y = y, x
+        for _ in range(m):
+            y = 2.0 * y - x
+        return x, y
+
+    for n, m in ((0, 0), (1, 0), (0, 2), (5, 3), (8, 1)):
+        for run in (rolled, rolled.py):
+            got = run(n, m)
+            assert (got.x, got.y) == reference(n, m)
+
+
+def test_fields_change_in_loops_inside_a_parallel_loop(target):
+    def reference(y, n):
+        x, y[...] = np.arange(len(y), dtype=np.float64), 0.0
+        for _ in range(n):
+            y += 0.5 * x
+            x -= 0.25 * y
+        y[...] = x + 10.0 * y
+
+    check(orbits, reference, lambda rng, n: (np.empty(n), 7), target=target, sizes=(0, 1, 17, 1000))

@@ -19,6 +19,33 @@ def targets(target: syntax.Expr) -> Iterator[str]:
             yield from targets(item)
 
 
+def changed_names(statements: tuple[syntax.Stmt, ...]) -> frozenset[str]:
+    """The names whose fields or items statements assign: a record by value then is another one."""
+    found: set[str] = set()
+    for statement in walk(statements):
+        match statement:
+            case syntax.Assign():
+                for target in statement.targets:
+                    found.update(changed(target))
+            case syntax.AugAssign():
+                found.update(changed(statement.target))
+            case _:
+                pass
+    return frozenset(found)
+
+
+def changed(target: syntax.Expr) -> Iterator[str]:
+    """The names that a target changes a part of: `p` in `p.x` and in `p.v[0]`."""
+    if isinstance(target, syntax.Tuple):
+        for item in target.items:
+            yield from changed(item)
+    inner = target
+    while isinstance(inner, syntax.Attribute | syntax.Subscript):
+        inner = inner.value
+    if isinstance(inner, syntax.Name) and inner is not target:
+        yield inner.id
+
+
 def walk(statements: tuple[syntax.Stmt, ...]) -> Iterator[syntax.Stmt]:
     """All statements, nested ones included."""
     for statement in statements:

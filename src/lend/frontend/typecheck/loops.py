@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Callable
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.assigned import assigned_names, may_leave
+from lend.frontend.typecheck.assigned import assigned_names, changed_names, may_leave
 from lend.frontend.typecheck.emitter import region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -19,6 +19,7 @@ from lend.frontend.typecheck.entities import (
     Number,
     Poison,
     Python,
+    Record,
     Scalar,
     TupleOf,
 )
@@ -44,7 +45,9 @@ class Loops(Statements):
 
     def carried(self, body: tuple[syntax.Stmt, ...]) -> dict[str, Entity]:
         """The names that a loop's body assigns and that have a value before it, flags included."""
-        found = [name for name in self.names if name in assigned_names(body)]
+        assigned, changed = assigned_names(body), changed_names(body)
+        records = {name for name in self.names if name in changed and isinstance(self.names[name], Record)}
+        found = [name for name in self.names if name in assigned or name in records]
         if "#return" in self.names and may_leave(body, syntax.Return):
             found += ["#return", "#result"]
         return {name: self.names[name] for name in found if not isinstance(self.names[name], Missing) or name == "#result"}

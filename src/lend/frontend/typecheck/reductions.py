@@ -11,11 +11,11 @@ from typing import NoReturn
 
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.assigned import targets, walk
+from lend.frontend.typecheck.assigned import changed_names, targets, walk
 from lend.frontend.typecheck.calls import Calls
 from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused
-from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Reducing, Scalar, TupleOf
+from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Record, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.wording import type_name
 from lend.ir import syntax
 from lend.ir.typed import BinaryOperator, Value
@@ -105,6 +105,9 @@ class Reductions(Calls):
         own = {name.id for name in names} | loop_targets
         found: dict[str, tuple[BinaryOperator, Span]] = {}
         for statement in walk(body):
+            for name in changed_names((statement,)) - own:
+                if isinstance(before.get(name), Record) and not isinstance(statement, syntax.For | syntax.If | syntax.While):
+                    self.refuse_host_write(name, statement, before[name], found.get(name), None)
             operator, name, span = self.reduction_form(statement)
             if name is None or name in own or isinstance(before.get(name, Missing()), Missing):
                 continue
@@ -152,7 +155,9 @@ class Reductions(Calls):
         if reduced is not None:
             self.refuse_reduction_write(name, *reduced, statement.span)
         fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
-        if not isinstance(before, Number | Scalar | TupleOf):
+        if isinstance(before, Record):
+            fix = "reduce into a number of its own, and build the record after the loop"
+        elif not isinstance(before, Number | Scalar | TupleOf):
             fix = "use another name inside the loop"
         elif isinstance(statement, syntax.AugAssign) and statement.op == "-":
             fix = f"add the negative: `{name} += {negated(statement.value)}`"

@@ -250,6 +250,7 @@ class Statements(Reductions):
             self.store(base.array, base.indices, (*base.path, position), base.type.fields[position][1], value, span)
             return
         if isinstance(base, Record) and isinstance(target.value, syntax.Name):
+            self.require_own(target.value)
             position = base.type.index_of(target.name)
             if position is None:
                 self.field(base, target)
@@ -269,6 +270,17 @@ class Statements(Reductions):
         self.refuse(
             "L0219", f"fields of {self.describe(base)} cannot be assigned", target.span, "not a field of an element", fix=fix
         )
+
+    def require_own(self, target: syntax.Name) -> None:
+        """Refuse to change a record of another function: it is a value, and only this function's name would change."""
+        if target.id not in self.names:
+            self.refuse(
+                "L0219",
+                f"`{target.id}` is not this function's own, and cannot be changed here",
+                target.span,
+                "comes from outside",
+                fix=f"change a copy: give `{target.id}` to this function as a parameter, and return it",
+            )
 
     def augmented(self, statement: syntax.AugAssign) -> None:
         """`target op= value`: the target's place is computed once."""
