@@ -1,11 +1,13 @@
 """Words that messages share.
 
-Does: numbers with their nouns, articles, what a Python value is called.  Does not: whole sentences.
+Does: numbers with their nouns, articles, what a Python value is called, the name that was meant.  Does not: whole sentences.
 
 Example: `counted(2, "dimension") == "2 dimensions"`; `class_of_value([]) == "a list"`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
@@ -21,3 +23,11 @@ def with_article(name: str) -> str:
 def class_of_value(value: object) -> str:
     """What a Python value is: `a list`, `None`."""
     return "None" if value is None else with_article(type(value).__name__)
+
+
+def similar(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` is a misspelling of, if there is one."""
+    from difflib import get_close_matches  # for who misspells something, and nobody else
+
+    found = get_close_matches(name, list(known), 1)
+    return found[0] if found else None

@@ -61,6 +61,8 @@ class Piece:
 
 @dataclass(frozen=True)
 class _Candidate:
+    """A barrier, how it comes before the place, and when it does."""
+
     number: int
     way: Before
     facts: Formula

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
-
-import islpy as isl
+from typing import TYPE_CHECKING, Any, Literal
 
 from lend.model.evaluate import Names
 from lend.model.linear import (
@@ -34,6 +32,12 @@ from lend.model.linear import (
     rename,
     resolved,
 )
+from lend.model.quick_islpy import import_islpy
+
+if TYPE_CHECKING:
+    import islpy as isl
+else:
+    isl = import_islpy()
 
 BUDGET = 2_000_000
 """Operations of the integer set library for one question."""

@@ -6,11 +6,10 @@ Invariants: each operation is one `typed.Atomic`; `sub` adds the negative. Block
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, NoReturn
 
 from lend.diagnostics.spans import Span
-from lend.diagnostics.words import counted
+from lend.diagnostics.words import counted, similar
 from lend.frontend.typecheck.entities import Array, Entity, Method, Python, Scalar, TupleOf
 from lend.frontend.typecheck.expressions import Expressions
 from lend.ir import syntax, typed
@@ -58,13 +57,13 @@ class Atomics(Expressions):
             return Method(base, name)
         if atomic and name not in ("shape", "ndim", "size", "dtype"):
             known = ", ".join(f"`{method}`" for method in OPERATIONS)
-            near = difflib.get_close_matches(name, list(OPERATIONS), 1)
+            near = similar(name, OPERATIONS)
             self.refuse(
                 "L0417",
                 f"`Atomic` arrays have no operation `{name}`",
                 span,
                 f"they have {known}",
-                fix=f"write `{base.name}.{near[0]}(...)`" if near else None,
+                fix=f"write `{base.name}.{near}(...)`" if near else None,
             )
         if name in OPERATIONS and name not in ("min", "max"):
             self.refuse_not_atomic(base, name, span)

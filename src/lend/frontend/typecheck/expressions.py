@@ -8,7 +8,6 @@ only when Python would evaluate them.
 from __future__ import annotations
 
 import builtins
-import difflib
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
@@ -18,6 +17,7 @@ import numpy as np
 from lend.diagnostics.diagnostic import Label
 from lend.diagnostics.errors import CompileError
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import similar
 from lend.frontend.capture import Captured, Dependency, capture
 from lend.frontend.parse import parse_function
 from lend.frontend.typecheck.arrays import Arrays
@@ -178,8 +178,8 @@ class Expressions(Arrays):
         while outer is not None:
             known += outer.names
             outer = outer.outer
-        near = difflib.get_close_matches(name, [n for n in known if not n.startswith(("#", "_"))], 1)
-        return f"did you mean `{near[0]}`?" if near else None
+        near = similar(name, [n for n in known if not n.startswith(("#", "_"))])
+        return f"did you mean `{near}`?" if near else None
 
     def depend(self, captured: Captured, name: str, value: Any) -> None:
         """Remember that the specialisation holds only while this name has this value."""
@@ -342,8 +342,8 @@ class Expressions(Arrays):
         missing = _MISSING
         value = getattr(object, name, missing)
         if value is missing:
-            near = difflib.get_close_matches(name, [n for n in dir(object) if not n.startswith("_")], 1)
-            fix = f"did you mean `{near[0]}`?" if near else None
+            near = similar(name, [n for n in dir(object) if not n.startswith("_")])
+            fix = f"did you mean `{near}`?" if near else None
             self.refuse("L0215", f"{object_text(object)} has no attribute `{name}`", span, "no such attribute", fix=fix)
         self.unit.reads.append(Dependency(object, name, value))
         if not isinstance(value, types.ModuleType):

@@ -7,11 +7,10 @@ Invariants: shared arrays stand at block level; barriers and sub-group operation
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, get_args
 
 from lend.diagnostics.spans import Span
-from lend.diagnostics.words import counted
+from lend.diagnostics.words import counted, similar
 from lend.frontend.typecheck.atomics import Atomics
 from lend.frontend.typecheck.entities import Array, Entity, Number, Python, Scalar, Subgroups
 from lend.ir import syntax, typed
@@ -205,13 +204,13 @@ class TeamWords(Atomics):
             return Scalar(self.lane(group, span))
         if name in _OPERATORS:
             return None
-        near = difflib.get_close_matches(name, ("lane", "size", *_OPERATORS), 1)
+        near = similar(name, ("lane", "size", *_OPERATORS))
         self.refuse(
             "L0215",
             f"sub-groups have no attribute `{name}`",
             span,
             "they have `lane`, `size`, `shuffle`, `ballot`, `reduce_add`, `scan_add`, `sync` and their kin",
-            fix=f"did you mean `{near[0]}`?" if near else None,
+            fix=f"did you mean `{near}`?" if near else None,
         )
 
     def lane(self, group: Subgroups, span: Span) -> Value:

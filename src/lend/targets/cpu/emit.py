@@ -96,17 +96,23 @@ class CompiledModule:
 
 
 def compile_module(
-    ir: str, *, machine: Machine | None = None, symbols: Mapping[str, int] | None = None, quick: bool = False
+    ir: str,
+    *,
+    machine: Machine | None = None,
+    symbols: Mapping[str, int] | None = None,
+    quick: bool = False,
+    level: int | None = None,
 ) -> CompiledModule:
     """Compile and load `ir`. `symbols` are addresses of functions that are not in any loaded library.
 
-    `quick` skips the optimiser, for code that was written by hand and is not in inner loops: a third of the time.
+    `quick` skips the optimiser, for code that was written by hand and is not in inner loops: a third of the time. `level` is that
+    of the code generator, if another than 3, or 1 where it is to be quick.
     """
     machine = machine or host()
     times: dict[str, float] = {}
     bitcode = optimise(ir, machine, passes=not quick, times=times)
     started = thread_time()
-    object_code = _object_code(bitcode, machine, level=1 if quick else 3)
+    object_code = _object_code(bitcode, machine, level=(1 if quick else 3) if level is None else level)
     times["generate"] = thread_time() - started
     return CompiledModule(machine, object_code, bitcode, symbols or {}, times)
 

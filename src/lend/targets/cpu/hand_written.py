@@ -38,10 +38,11 @@ def keep_with(keeper: Keeper | None) -> None:
     _keeper = keeper
 
 
-def assemble(text: str, symbols: Mapping[str, int] | None = None, optimised: bool = False) -> Code:
+def assemble(text: str, symbols: Mapping[str, int] | None = None, optimised: bool = False, level: int | None = None) -> Code:
     """The machine code of `text`; `symbols` are addresses of functions that are not in any loaded library.
 
-    `optimised`: it has loops that are worth it. One text is always assembled in the same way.
+    `optimised`: it has loops that are worth it; `level`: the code generator's, if not the usual one. One text is always assembled
+    in the same way.
     """
     known = None if _keeper is None else _keeper.find(text)
     loaded = None if known is None else loader.load(known, dict(symbols or {}))
@@ -49,7 +50,7 @@ def assemble(text: str, symbols: Mapping[str, int] | None = None, optimised: boo
         return loaded
     from lend.targets.cpu.emit import compile_module
 
-    made = compile_module(text, quick=not optimised, symbols=symbols)
+    made = compile_module(text, quick=not optimised, symbols=symbols, level=level)
     if _keeper is not None:
         _keeper.keep(text, made.object_code())
     return made

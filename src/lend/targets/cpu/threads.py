@@ -52,7 +52,9 @@ class Pool:
     def __init__(self) -> None:
         linux = sys.platform.startswith("linux")
         self._parallel = linux and architecture() in SYSTEM_CALLS
-        self._code = assemble(pool_ir(architecture(), linux))
+        # The first kernel of a process with an empty cache waits for this, and the pool itself waits for memory and the system:
+        # registers are given out as they come, which takes a third of the time and is not seen in any launch.
+        self._code = assemble(pool_ir(architecture(), linux), level=0)
         _ALIVE.append(self._code)
         self.address = self._code.address(PARALLEL_FOR)
         names = (PARALLEL_FOR, PARALLEL_NOW, CACHE_BYTES, THREAD_COUNT)
