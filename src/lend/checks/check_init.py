@@ -278,7 +278,8 @@ def _before(model: Model, write: Access, read: Access, element: list[Linear]) ->
                 assert write.region is not None
                 at.fixed += model.regions[write.region].scope.threads
             elif step_w == TEAM:
-                yield from _by_other_threads(model, at)
+                if not model.aliases.roots[model.aliases.base[write.root]] & model.private:  # each thread has its own of those
+                    yield from _by_other_threads(model, at)
                 at.fixed = write.scope.threads
             elif isinstance(step_w, str):
                 if depth >= own:
