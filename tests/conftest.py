@@ -30,6 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Expectations are never rewritten where nobody reads the difference."""
     if config.getoption("--bless") and os.environ.get("CI"):
         raise pytest.UsageError("--bless is for a person to run, not for CI")
+    config.addinivalue_line("markers", "first_come(why): what comes out depends on who comes first; `--beside` skips it")
     kept = config.getoption("--kept")
     if kept:
         os.environ["LEND_CACHE"], os.environ["LEND_CACHE_DIR"] = "1", kept
@@ -49,6 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
         calls = guard.every_call(side, device_memory=os.environ.get("LEND_DEVICE", "").startswith("opencl"))
         calls.__enter__()
         config.add_cleanup(lambda: calls.__exit__(None, None, None))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Two runs of one kernel are not compared where each may give something else."""
+    if config.getoption("--beside"):
+        import beside
+
+        beside.skip_first_come(items)
 
 
 def _generate_for(processor: str) -> None:

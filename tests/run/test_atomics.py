@@ -169,6 +169,7 @@ def tickets(next: Atomic[i64, M], owner: Mut[i64, N]):
                 owner[t] = i
 
 
+@pytest.mark.first_come(why="whichever iteration comes first gets the smaller ticket")
 def test_tickets_are_distinct() -> None:
     for run in (tickets, tickets.py):
         next, owner = np.zeros(1, np.int64), np.full(20_000, -1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lend
-from beside import compare, compare_arrays, every_call
+from beside import compare, compare_arrays, every_call, skip_first_come
 from lend import Mut, f64, i64
 from lend.dims import N
 from lend.driver.kernel import Kernel
@@ -70,3 +70,10 @@ def test_errors_are_compared(monkeypatch):
         monkeypatch.setattr(Kernel, "on", lambda kernel, device: lambda y, k: 1.0)
         with pytest.raises(AssertionError, match="there"):
             first(np.ones(3), 3)
+
+
+def test_what_the_first_to_come_decides_is_skipped_with_its_reason(request):
+    both = [pytest.Function.from_parent(request.node.parent, name=name, callobj=lambda: None) for name in ("marked", "other")]
+    both[0].add_marker(pytest.mark.first_come(why="tickets"))
+    skip_first_come(both)
+    assert [[mark.kwargs for mark in item.iter_markers("skip")] for item in both] == [[{"reason": "not compared: tickets"}], []]
