@@ -5,6 +5,7 @@ is returned is written whole.
 Does not: word messages (`explain.py`).
 
 Invariants:
+- The scalars of records are decided one by one, those that no access touches too.
 - Writes are counted downward: only those that happen for sure, at exactly known elements, whose bounds are proved or a launch
   condition.
 - A write covers a read if it comes before it: in an earlier step of the host level (any iteration of that region), or earlier in
@@ -24,7 +25,7 @@ from lend.checks.decide import Decision
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Value
-from lend.language.types import Borrow
+from lend.language.types import Borrow, scalars_of
 from lend.model.linear import All, Formula, Linear, at_least, both, equal, is_known, names_of, negate, rename
 from lend.model.phases import START, Before, Phases, Piece, before, phases_of
 from lend.model.records import TEAM, THREADS, Access, Model, Order, Team
@@ -36,12 +37,16 @@ OTHER = "_w"
 
 @dataclass(frozen=True, eq=False)
 class InitFinding:
-    """The decision about one read; if `read` is None, about whether `root` is written whole, since it is Out or `returned`."""
+    """The decision about one read; if `read` is None, about whether `root` is written whole, since it is Out or `returned`.
+
+    `field`: of an `Out` array of records, the scalar that this is about, as a path.
+    """
 
     root: Value
     read: Access | None
     decision: Decision
     returned: bool = False
+    field: tuple[int, ...] = ()
 
 
 def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFinding]:
@@ -58,19 +63,22 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
         if content.known(access.root):
             decision = covered(model, access, [w for w in writes if _same(w, access)])
         if access.root not in tracked and decision.kind != "never":
-            whole = content.whole(access.root, access.scope)
+            whole = content.whole(access.root, access.within, access.scope)
             decision = whole if whole.kind == "never" else decision
         findings.append(InitFinding(access.root, access, decision))
     for parameter in model.kernel.parameters:
         root = parameter.value
         if root in tracked:
-            for path in sorted({w.within for w in model.accesses if w.root is root}) or [()]:
+            for path in scalars_of(root.array.element):
                 covering = [w for w in writes if w.root is root and w.within == path]
-                findings.append(InitFinding(root, None, coverage(model, root, covering, elements(model, root))))
+                decision = coverage(model, root, covering, elements(model, root))
+                findings.append(InitFinding(root, None, decision, field=path))
     arguments = {parameter.value for parameter in model.kernel.parameters}
     for root in dict.fromkeys(model.returned):
         if root not in arguments and content.empty(root):
-            findings.append(InitFinding(root, None, content.whole(root, model.end), returned=True))
+            for path in scalars_of(root.array.element):
+                decision = content.whole(root, path, model.end)
+                findings.append(InitFinding(root, None, decision, returned=True, field=path))
     return findings
 
 

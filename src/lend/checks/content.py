@@ -16,8 +16,12 @@ from typing import Any, cast
 
 from lend.checks.decide import Decision
 from lend.ir.typed import Value
+from lend.language.types import scalars_of
 from lend.model.linear import Linear
 from lend.model.records import Access, Dimension, Model, Scope
+
+Path = tuple[int, ...]
+"""The way to a scalar of a record."""
 
 Covered = Callable[[Access, list[Access]], Decision]
 """Whether every instance of a read is covered by one of some writes."""
@@ -32,10 +36,10 @@ class Content:
         self.writes = writes
         self.covered = covered
         self.assumptions: set[str] = set()  # on which all answers so far rest
-        self.born = {root for root in model.births if self.empty(root)}
+        self.born = {(root, path) for root in model.births if self.empty(root) for path in scalars_of(root.array.element)}
         failing = set(self.born)
         while failing:
-            failing = {root for root in self.born if not self._kept(root)}
+            failing = {born for born in self.born if not self._kept(*born)}
             self.born -= failing
 
     def empty(self, root: Value) -> bool:
@@ -47,11 +51,11 @@ class Content:
         """Whether the writes of an array under this name are all that gives it content since it has the name."""
         return root in self.tracked or root in self.model.births
 
-    def whole(self, root: Value, scope: Scope) -> Decision:
-        """Whether an array has been written whole when a place is reached."""
+    def whole(self, root: Value, path: Path, scope: Scope) -> Decision:
+        """Whether a scalar of each element of an array has been written when a place is reached."""
         while root in self.model.reshaped:
             root = self.model.reshaped[root]
-        if root in self.born or not self.empty(root):
+        if (root, path) in self.born or not self.empty(root):
             return Decision("never", assumptions=tuple(sorted(self.assumptions)))
         if not self.known(root):
             return Decision("may", "it is reached under another name than it is written in")
@@ -59,14 +63,11 @@ class Content:
         names = self.model.space.element_names(len(shape))
         element = tuple(map(Linear.of, names))
         bounds = tuple(Dimension(k, index, size) for k, (index, size) in enumerate(zip(element, shape, strict=True)))
-        decision = Decision("never")
-        for path in sorted({w.within for w in self.model.accesses if w.writes and w.root is root}) or [()]:
-            read = Access(cast(Any, None), False, root, element, bounds, scope, None, path)
-            decision = self.covered(read, [w for w in self.writes if w.root is root and w.within == path])
-            if decision.kind != "never":
-                break
+        read = Access(cast(Any, None), False, root, element, bounds, scope, None, path)
+        decision = self.covered(read, [w for w in self.writes if w.root is root and w.within == path])
+        if decision.kind == "never":
             self.assumptions.update(decision.assumptions)
         return decision
 
-    def _kept(self, root: Value) -> bool:
-        return all(self.whole(source.root, scope).kind == "never" for source, scope in self.model.births[root].sources)
+    def _kept(self, root: Value, path: Path) -> bool:
+        return all(self.whole(source.root, path, scope).kind == "never" for source, scope in self.model.births[root].sources)

@@ -25,6 +25,7 @@ from lend.diagnostics.spans import Span
 from lend.ir import typed
 from lend.ir.typed import Value
 from lend.language.abi import MAX_SIZE
+from lend.language.types import names_along
 from lend.model.linear import All, AtLeastZero, Formula, Linear, both, names_of
 from lend.model.records import Access, Division, Model, Scope
 from lend.model.sets import OverBudget, only_over, parameters_of, sample_of
@@ -252,8 +253,9 @@ class Explainer:
         """An `Out` array that is not shown to be written whole."""
         name, sample = self.places.array(finding.root), finding.decision.sample or {}
         numbers = self.element(sample)
-        text = f"{name}[{', '.join(map(str, numbers))}]" if numbers else name
-        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root]
+        field = names_along(finding.root.array.element, finding.field)
+        text = (f"{name}[{', '.join(map(str, numbers))}]" if numbers else name) + field
+        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root and a.within == finding.field]
         mut = f"`{advice.as_mut(self.places, finding.root)}`"
         guarded = next((a for a in writes if a.scope.unsure), None)
         fix = f"write the rest too, or borrow it as {mut}"
@@ -274,8 +276,11 @@ class Explainer:
         """A temporary that is returned, and not shown to be written whole."""
         name, sample = self.places.array(finding.root), finding.decision.sample or {}
         numbers = self.element(sample)
-        text = f"{name}[{', '.join(map(str, numbers))}]" if numbers else "an element"
-        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root]
+        field = names_along(finding.root.array.element, finding.field)
+        text = (
+            f"{name}[{', '.join(map(str, numbers))}]" if numbers else f"an element of {name}" if field else "an element"
+        ) + field
+        writes = [a for a in self.model.accesses if a.writes and a.root is finding.root and a.within == finding.field]
         self.refuse(
             "L0320",
             f"`{name}` is returned where it may not have been written whole",

@@ -8,6 +8,7 @@ Example: `widens(I32, F64)` is true, `widens(I64, F64)` is not, `widens(INDEX, F
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from enum import Enum
 from functools import cache
@@ -179,6 +180,26 @@ def alignment_of(element: ElementType) -> int:
     if isinstance(element, StructType):
         return element.alignment
     return PART[element].bytes if element in PART else element.bytes
+
+
+def scalars_of(element: ElementType) -> Iterator[tuple[int, ...]]:
+    """The ways from an element to its scalars: positions of fields, outermost first; of a scalar the way of no step."""
+    if isinstance(element, ScalarType):
+        yield ()
+        return
+    for position, (_, member) in enumerate(element.fields):
+        for path in scalars_of(member):
+            yield (position, *path)
+
+
+def names_along(element: ElementType, path: tuple[int, ...]) -> str:
+    """A way to a scalar as it is written behind an element: `.position.x`."""
+    text = ""
+    for position in path:
+        assert isinstance(element, StructType)
+        name, element = element.fields[position]
+        text += f".{name}"
+    return text
 
 
 class Borrow(Enum):
