@@ -145,7 +145,7 @@ def plan(c: Compilation) -> None:
 
         c.plan = device_plan(c.scheduled, c.elements)
         return
-    whole = frozenset[Value]()
+    whole: frozenset[Value] | None = None
     if c.judgement is not None and c.launch_proofs is None and any(p.index is not None for p in c.kernel.parameters):
         from lend.checks.read_whole import read_whole
 

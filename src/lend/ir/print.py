@@ -263,7 +263,11 @@ class _Printer:
             case typed.Distinct():
                 return f"distinct {self.uses(operation.operands)}"
             case typed.Within():
-                return f"within {self.uses(operation.operands)} {operation.count}"
+                return f"within {self.uses(operation.operands)} {operation.count}{' in order' if operation.offsets else ''}"
+            case typed.WithinRest():
+                return f"within rest {self.uses(operation.operands)}"
+            case typed.Exceed():
+                return f"exceed {self.uses(operation.operands)}"
             case typed.Require():
                 said = ""
                 if operation.facts is not None:

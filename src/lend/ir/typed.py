@@ -236,6 +236,7 @@ class Size(_OneResult):
 class Within(_OneResult):
     """Whether the elements `first … first + count - 1` of an index array of layout C lie in 0..bound-1 (planned).
 
+    Of `offsets`, two of them: in 0..bound, and the second not less than the first.
     If not, the kernel ends after the region with a fault at `site`, which is `WRONG_INDEX`.
     """
 
@@ -246,10 +247,45 @@ class Within(_OneResult):
     count: int
     bound: Value | int
     site: int
+    offsets: bool = False
 
     @property
     def operands(self) -> tuple[Value, ...]:
         return (self.array, self.first, *((self.bound,) if isinstance(self.bound, Value) else ()))
+
+
+@dataclass(frozen=True, eq=False)
+class WithinRest(_OneResult):
+    """Whether the elements of an index array that lie before the first of `offsets`, or from the last one on, lie in 0..bound-1
+    (planned, host level). Both arrays have layout C. The offsets' own ends are tested: the first is not above the last, nor that
+    above the array's size.
+
+    If not, the kernel ends with a fault at `site`, which is `WRONG_INDEX`; so the result is true.
+    """
+
+    span: Span
+    result: Value
+    array: Value
+    offsets: Value
+    bound: Value | int
+    site: int
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return (self.array, self.offsets, *((self.bound,) if isinstance(self.bound, Value) else ()))
+
+
+@dataclass(frozen=True, eq=False)
+class Exceed(_OneResult):
+    """Whether some arrays are larger than the cache that a core has for itself (planned, host level)."""
+
+    span: Span
+    result: Value
+    arrays: tuple[Value, ...]
+
+    @property
+    def operands(self) -> tuple[Value, ...]:
+        return self.arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -696,6 +732,8 @@ Operation = (
     | Store
     | Size
     | Within
+    | WithinRest
+    | Exceed
     | View
     | Reshape
     | Allocate

@@ -170,6 +170,13 @@ class _Verifier(Scalars):
             case typed.Within():
                 self.require(self.planned and self.array(operation.array).dimensions == 1, "a test inside of a loop")
                 self.index(operation.first)
+            case typed.WithinRest():
+                self.host_level()
+                self.require(self.planned and self.array(operation.array).dimensions == 1, "a test before a loop")
+                self.require(self.array(operation.offsets).dimensions == 1, "a test before a loop")
+            case typed.Exceed():
+                self.host_level()
+                self.require(self.planned and bool([self.array(array) for array in operation.arrays]), "a question about arrays")
             case typed.Require():
                 self.host_level()
                 self.condition(operation.condition)

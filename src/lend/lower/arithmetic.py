@@ -123,7 +123,7 @@ class ScalarEmitter:
         return raw
 
     def apart(self, type: ScalarType, value: str) -> str:
-        """The same float, loaded by an instruction of its own, whatever uses it (`gathers.py`)."""
+        """The same float, made by an instruction of its own, whatever uses it (`gathers.py`)."""
         name, llvm = f"llvm.arithmetic.fence.f{8 * type.bytes}", register_type(type)
         self.builder.module.declare(name, f"declare {llvm} @{name}({llvm})")
         return self.builder.emit(f"call {llvm} @{name}({llvm} {value})")

@@ -24,6 +24,7 @@ from lend.lower.computed_indices import write_distinct
 from lend.lower.control import checked_count, write_for, write_while
 from lend.lower.environment import WORD, at
 from lend.lower.faults import LIKELY, Failure, Report, call_fault
+from lend.lower.index_tests import write_within_rest
 from lend.lower.indexing import add, multiply, saturating_product
 from lend.lower.reductions import PARTIAL_BYTES, Reducer, define_fold
 from lend.lower.regions import COMMON_OPERATIONS, Axis, RegionWriter, can_fault, region_name, tile_counts
@@ -216,6 +217,10 @@ class HostWriter(FunctionWriter):
             return "false"
         return self._exceed(arrays, CORE_CACHE, 5)
 
+    def exceed(self, operation: typed.Exceed) -> None:
+        """Whether arrays are larger than a core's cache."""
+        self.bind(operation.result, self._exceed([self.array(value) for value in operation.arrays], CORE_CACHE, 4))
+
     def _exceed(self, arrays: list[ArrayValue], level: int, shift: int) -> str:
         """Whether arrays are larger than a cache (a shift of 4), or a half of it (5)."""
         builder, total = self.builder, "0"
@@ -351,6 +356,8 @@ HOST_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Local: _write_local,
     typed.Reshape: temporaries.write_reshape,
     typed.Distinct: write_distinct,
+    typed.WithinRest: write_within_rest,
+    typed.Exceed: HostWriter.exceed,
     typed.Require: _write_require,
     typed.Parallel: HostWriter.launch,
     typed.For: HostWriter.loop,

@@ -322,7 +322,7 @@ class Body:
                 self.emit(Evaluate(operation.span, plain_teams.meet(self.module, operation, [])))
             case typed.Subgroup():
                 plain_teams.subgroup(self, operation)
-            case typed.Within():
+            case typed.Within() | typed.WithinRest() | typed.Exceed():
                 raise InternalError("a planned tree is no plain Python", operation.span)
             case typed.Store() | typed.Require():
                 operands, _, _ = self.take(ordered_operands(operation), statement=True)

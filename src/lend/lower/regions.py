@@ -24,13 +24,13 @@ from lend.lower.builder import FunctionBuilder, ModuleBuilder
 from lend.lower.control import counted_loop
 from lend.lower.environment import ENVIRONMENT, Environment
 from lend.lower.faults import Report, call_fault
-from lend.lower.gathers import gathered_loads
 from lend.lower.indexing import add, multiply, subtract
 from lend.lower.reductions import Lanes, Reducer
 from lend.lower.tiles.loops import TileWriter
 from lend.lower.turns import Turn, turned_in_region
 from lend.lower.values import ArrayValue, Lowered
 from lend.lower.writer import FunctionWriter
+from lend.plan.gathers import gathered_loads, gathers, tests_steps
 from lend.plan.located import located
 from lend.plan.regions import DeviceRegion
 from lend.plan.tiling import Tiling
@@ -305,10 +305,12 @@ class RegionWriter(FunctionWriter):
         """A loop whose length nothing foretells is unrolled only with the odd iterations first; twice, if it reads from anywhere.
 
         Last, they would be one more way out for each row that is guessed wrong. And where elements are far away, wrong guesses
-        cost more than long bodies save.
+        cost more than long bodies save; where each step is tested as well, not at all (`gathers.py`).
         """
         foretold = None not in self._variations.length(loop.extent) or self._lengths.get(loop.extent, 0) >= LONG
-        if not foretold and not self.gathers.isdisjoint(loop.body.operations):
+        if not foretold and gathers(loop, self.gathers):
+            if tests_steps(loop):
+                return (*self.rolled, self.builder.module.metadata('!{!"llvm.loop.align", i32 64}'))
             return (self.builder.module.metadata('!{!"llvm.loop.unroll.count", i32 2}'),)
         if foretold or control.counts_itself(self.scalar(loop.extent.lower), self.scalar(loop.extent.step)):
             return ()

@@ -34,6 +34,8 @@ def write_binary(writer: FunctionWriter, operation: Binary) -> None:
         result = writer.scalars.binary(operation.operator, type, left, right)
         if type.kind == "int" and type.bits == 64:
             writer.facts.result(operation.operator, result, left, right)
+        if operation in writer.gathers:
+            result = writer.scalars.apart(type, result)
         writer.bind(operation.result, result)
         return
     name, divisor = register_type(type), right

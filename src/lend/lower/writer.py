@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from lend.diagnostics.errors import InternalError
-from lend.ir.typed import For, Kernel, Load, Operation, Region, Value
+from lend.ir.typed import For, Kernel, Operation, Region, Value
 from lend.language.types import ScalarType, Type
 from lend.lower.aliases import Aliases
 from lend.lower.arithmetic import ScalarEmitter, register_type
@@ -48,7 +48,7 @@ class FunctionWriter:
         self.facts = Facts(self.builder)
         self.tested: dict[Subscript, str] = {}  # the outcome of each test of subscripts made on every way to the open block
         self.carried: list[tuple[Value, ...]] = []  # what the loops around the open block carry, outermost first
-        self.gathers: frozenset[Load] = frozenset()  # loads that stay apart from the arithmetic that follows
+        self.gathers: frozenset[Operation] = frozenset()  # loads, and products, that stay apart from the arithmetic that follows
 
     # ------------------------------------------------------------------------------------------- values
 

@@ -107,24 +107,32 @@ def _in_strips(loop: For, arrays: tuple[tuple[Value, Value | int], ...]) -> list
 
 def tested_loop(kernel: Kernel, whole: frozenset[Value]) -> LoopWithTests | None:
     """The loop that can test some of the arrays that are read `whole`, if there is one."""
-    temporaries: set[Value] = set()
+    parallel = first_loop(kernel, frozenset())
+    return None if parallel is None else _tested(kernel, parallel, whole)
+
+
+def first_loop(kernel: Kernel, outputs: frozenset[Value]) -> Parallel | None:
+    """The kernel's first parallel loop, if steps of it may be left out, and nothing but temporaries and `outputs` is written
+    up to its end."""
+    written = set(outputs)
     for operation in kernel.body.operations:
         if isinstance(operation, Parallel):
-            return _tested(kernel, operation, whole, temporaries)
+            return operation if _may_be_cut(operation, written) else None
         if isinstance(operation, Allocate):
-            temporaries.add(operation.result)
+            written.add(operation.result)
         elif not isinstance(operation, SIMPLE) or getattr(operation, "site", None) is not None:
             return None
     return None
 
 
-def _tested(kernel: Kernel, parallel: Parallel, whole: frozenset[Value], temporaries: set[Value]) -> LoopWithTests | None:
+def _may_be_cut(parallel: Parallel, written: set[Value]) -> bool:
     if parallel.team or parallel.fallback or parallel.reductions or parallel.site is not None:
-        return None
-    if not all(_harmless(operation, temporaries) for operation in _operations(parallel.body)):
-        return None
-    if _follows_temporaries(parallel.body, temporaries):
-        return None
+        return False
+    harmless = all(_harmless(operation, written) for operation in operations_in(parallel.body))
+    return harmless and not _follows(parallel.body, written)
+
+
+def _tested(kernel: Kernel, parallel: Parallel, whole: frozenset[Value]) -> LoopWithTests | None:
     constants = integer_constants(kernel.body)
     found: dict[For, list[tuple[Value, Value | int]]] = {}
     for parameter in kernel.parameters:
@@ -133,7 +141,9 @@ def _tested(kernel: Kernel, parallel: Parallel, whole: frozenset[Value], tempora
             continue
         bound = facts[1]
         loops = [loop for loop in _loops_along(parallel.body, array) if constants.get(loop.extent.step) == 1]
-        uses = sum(array in operation.operands for operation in _operations(kernel.body) if not isinstance(operation, typed.Size))
+        uses = sum(
+            array in operation.operands for operation in operations_in(kernel.body) if not isinstance(operation, typed.Size)
+        )
         reads = sum(isinstance(o, Load) and o.array is array for loop in loops for o in loop.body.operations)
         if not loops or uses != reads or (isinstance(bound, Value) and bound not in kernel.dims) or array in kernel.body.yields:
             continue
@@ -142,40 +152,45 @@ def _tested(kernel: Kernel, parallel: Parallel, whole: frozenset[Value], tempora
     return LoopWithTests(parallel, {loop: tuple(arrays) for loop, arrays in found.items()}) if found else None
 
 
-def _harmless(operation: Operation, temporaries: set[Value]) -> bool:
-    """Whether an operation cannot fail and writes temporaries only."""
+def _harmless(operation: Operation, written: set[Value]) -> bool:
+    """Whether an operation cannot fail and writes nothing else."""
     if getattr(operation, "site", None) is not None:
         return False
     if isinstance(operation, Store):
-        return operation.array in temporaries
+        return operation.array in written
     if isinstance(operation, For):
         return not operation.stops
     return isinstance(operation, (*SIMPLE, Load, If))
 
 
-def _follows_temporaries(body: Region, temporaries: set[Value]) -> bool:
-    """Whether a loop's length, a branch or a subscript may come from what is loaded of temporaries."""
+def _follows(body: Region, written: set[Value]) -> bool:
+    """Whether a loop's length, a branch or a subscript may come from what is loaded of what the loop writes."""
     loaded: set[Value] = set()
-    for operation in _operations(body):
-        ways: tuple[Value, ...] = ()
-        match operation:
-            case For(extent=extent):
-                ways = (extent.lower, extent.upper, extent.step)
-            case If(condition=condition):
-                ways = (condition,)
-            case Load(indices=indices) | Store(indices=indices):
-                ways = indices
-            case _:
-                pass
-        if not loaded.isdisjoint(ways) or (operation.results and any(_reads(inner, temporaries) for inner in operation.regions)):
+    for operation in operations_in(body):
+        if not loaded.isdisjoint(deciding(operation)) or (
+            operation.results and any(_reads(inner, written) for inner in operation.regions)
+        ):
             return True
-        if (isinstance(operation, Load) and operation.array in temporaries) or not loaded.isdisjoint(operation.operands):
+        if (isinstance(operation, Load) and operation.array in written) or not loaded.isdisjoint(operation.operands):
             loaded.update(operation.results)
     return False
 
 
-def _reads(region: Region, temporaries: set[Value]) -> bool:
-    return any(isinstance(operation, Load) and operation.array in temporaries for operation in _operations(region))
+def deciding(operation: Operation) -> tuple[Value, ...]:
+    """The operands that decide a branch, a loop's length or a subscript."""
+    match operation:
+        case For(extent=extent):
+            return extent.lower, extent.upper, extent.step
+        case If(condition=condition):
+            return (condition,)
+        case Load(indices=indices) | Store(indices=indices):
+            return indices
+        case _:
+            return ()
+
+
+def _reads(region: Region, written: set[Value]) -> bool:
+    return any(isinstance(operation, Load) and operation.array in written for operation in operations_in(region))
 
 
 def _loops_along(region: Region, array: Value) -> list[For]:
@@ -193,8 +208,9 @@ def _loops_along(region: Region, array: Value) -> list[For]:
     return found
 
 
-def _operations(region: Region) -> Iterator[Operation]:
+def operations_in(region: Region) -> Iterator[Operation]:
+    """Its operations, and those in them."""
     for operation in region.operations:
         yield operation
         for inner in operation.regions:
-            yield from _operations(inner)
+            yield from operations_in(inner)

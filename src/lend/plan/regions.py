@@ -21,6 +21,7 @@ from lend.plan.by_rows import ByRows, find_by_rows
 from lend.plan.cost import Bound, Known, Work, work_of
 from lend.plan.index_tests import tested_loop
 from lend.plan.packs import Packs, Unpacked
+from lend.plan.row_tests import tested_rows
 from lend.plan.streams import Streams, Unstreamed, find_streams
 from lend.plan.tile_cost import turned_arrays
 from lend.plan.tiling import Obstacle, Tiling, Untiled, choose_tiling, panel_arrays
@@ -125,10 +126,11 @@ class Plan:
         return "\n".join([f"plan of {self.kernel.name}", *(f"  {line}" for line in lines)])
 
 
-def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] = frozenset()) -> Plan:
+def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] | None = None) -> Plan:
     """Number the device regions of `kernel`, and tile them for a machine with such vectors; blocks of threads become loops.
 
-    `whole`: index arrays that are proved to be read whole, so that the loop that reads them may test them.
+    `whole`: index arrays that are proved to be read whole, so that the loop that reads them may test them; None where all index
+    arrays have been tested.
     """
     kernel, plain, tested = _with_tests(kernel, vector_bytes, whole)
     decisions = find_waves(kernel)
@@ -179,10 +181,10 @@ def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] = froze
 
 
 def _with_tests(
-    kernel: Kernel, vector_bytes: int, whole: frozenset[Value]
+    kernel: Kernel, vector_bytes: int, whole: frozenset[Value] | None
 ) -> tuple[Kernel, dict[Parallel, Parallel], tuple[Value, ...]]:
     """The kernel with tests in its first loop, if vectors do not pay there; what that loop was; the arrays it tests."""
-    found = tested_loop(kernel, whole) if whole else None
+    found = None if whole is None else tested_loop(kernel, whole) or tested_rows(kernel)
     if found is None:
         return kernel, {}, ()
     constants = _constants(kernel.body, {})

@@ -70,7 +70,7 @@ class PackWriter(FunctionWriter):
         """The mask at the end of a row, if this is one: its first lane is on."""
         self.certain = True
         """Whether every place is known to hold at least one iteration that is there."""
-        self.gathers: frozenset[typed.Load] = frozenset()
+        self.gathers: frozenset[typed.Operation] = frozenset()
         """Loads that stay apart from arithmetic: none, since vectors are put together from many."""
         self.streaming: frozenset[typed.Operation] = frozenset()
         """Stores that go past the caches; their places are aligned."""

@@ -26,6 +26,13 @@ def _distinct(bits: int) -> int:
     return index_test("unique", bits).distinct_address
 
 
+def _indices(bits: int) -> int:
+    """`i32 lend_indices(ptr elements, i64 count, i64 limit)` for a width: 1 if those, at least one, are at most `limit`."""
+    from lend.targets.cpu.index_tests import index_test
+
+    return index_test("index", bits).address
+
+
 @cache
 def _wave_code() -> Code:
     return assemble(waves_ir(), addresses((CACHE_BYTES, PARALLEL_NOW, THREAD_COUNT)), optimised=True)
@@ -44,7 +51,9 @@ OURS: Mapping[str, Callable[[], int]] = {
     ALLOCATE: lambda: memory().addresses[ALLOCATE],
     FREE: lambda: memory().addresses[FREE],
     **{name: partial(_of_waves, name) for name in DECLARATIONS},
-} | {f"lend_distinct_{bits}": partial(_distinct, bits) for bits in (8, 16, 32, 64)}
+    **{f"lend_distinct_{bits}": partial(_distinct, bits) for bits in (8, 16, 32, 64)},
+    **{f"lend_indices_{bits}": partial(_indices, bits) for bits in (8, 16, 32, 64)},
+}
 """The functions."""
 
 

@@ -8,7 +8,7 @@ import lend
 from lend import Out, Ref, f32, f64, i32, i64
 from lend.dims import K, M, N
 from lend.ir.typed import Load, Parallel, Region
-from lend.lower.gathers import gathered_loads
+from lend.plan.gathers import gathered_loads
 
 
 def names(kernel: Any) -> list[str]:
