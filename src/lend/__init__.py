@@ -66,6 +66,7 @@ from lend.language.intrinsics import (
     zeros,
 )
 from lend.language.structs import struct
+from lend.language.vectors import Vec
 from lend.runtime.settings import config
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ __all__ = [
     "T",
     "U",
     "Unique",
+    "Vec",
     "__version__",
     "algorithms",
     "as_unique",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import lend
-from lend import Index, Mut, Out, Ref, bf16, bool_, complex64, f16, f32, f64, i8, i32, i64, u64
+from lend import Index, Mut, Out, Ref, Vec, bf16, bool_, complex64, f16, f32, f64, i8, i32, i64, u64
 from lend.diagnostics.errors import DeviceError
 from lend.dims import K, M, N
 from lend.driver.inspected import DeviceLowered, named_target
@@ -112,7 +112,28 @@ def private(x: Ref[f64, N], y: Out[f64, N]):
         y[i] = seen[i % 8]
 
 
-ALL = [saxpy, five_points, product, dot, least, gathered, looked_up, library, narrow, records, private]
+Three = Vec[f32, Literal[3]]
+
+
+@lend.struct
+class Body:
+    place: Three
+    mass: f64
+    speed: Three
+
+
+@lend.kernel
+def vectors(p: Mut[Three, N], b: Mut[Body, N], by: Three, k: i64):
+    assert 0 <= k < 3
+    for i in lend.grid(N):
+        v = by * b[i].speed
+        v[k] += 1.0
+        b[i].place += v
+        p[i] = min(p[i], b[i].place)
+        p[i][k] -= v[2 - k]
+
+
+ALL = [saxpy, five_points, product, dot, least, gathered, looked_up, library, narrow, records, vectors, private]
 
 
 def lowered(kernel: Kernel[..., Any], target: str) -> DeviceLowered:

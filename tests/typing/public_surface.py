@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lend
-from lend import Atomic, Index, Mut, Offsets, Out, Ref, T, Unique, complex64, comptime, f32, f64, i32, i64, u8
+from lend import Atomic, Index, Mut, Offsets, Out, Ref, T, Unique, Vec, complex64, comptime, f32, f64, i32, i64, u8
 from lend.dims import H, M, N, W
 
 
@@ -30,6 +30,15 @@ class Particle:
     x: f64
     v: f64
     dtype: ClassVar[np.dtype[Any]]  # for type checkers, which cannot know that the decorator adds it
+
+
+Point = Vec[f32, Literal[3]]
+
+
+@lend.struct
+class Body:
+    place: Point
+    speed: Vec[f32, Literal[3]]
 
 
 @lend.function
@@ -103,6 +112,25 @@ def folded(x: Ref[f64, N], y: Mut[f64, N]):
 def drift(particles: Mut[Particle, N], wall: f64):
     for i in lend.grid(N):
         particles[i] = bounce(particles[i], wall)
+
+
+@lend.kernel
+def bounds(points: Ref[Point, N], by: Point) -> tuple[Point, Point]:
+    total, least = Point(0), Point(math.inf)
+    for i in lend.grid(N):
+        total += points[i] * by - 2 * by
+        least = min(least, points[i], abs(by))
+    x, y, z = total / 2
+    assert_type(by[0], float)
+    assert_type(by + by * 2 - 1, Point)
+    least[0] = x * sum(least) + len(least)
+    return Point(x, y, z), least
+
+
+@lend.kernel
+def move(bodies: Mut[Body, N], dt: f32):
+    for i in lend.grid(N):
+        bodies[i].place += bodies[i].speed * dt
 
 
 @lend.kernel
@@ -205,6 +233,11 @@ def calls(x: NDArray[np.float32], y: NDArray[np.float64], image: NDArray[np.uint
     permute(np.arange(y.size), np.zeros(y.size, np.int64), y)
     drift(np.zeros(8, Particle.dtype), 1.0)
     sum_all((y, y), y.copy())
+    points = np.zeros((4, 3), np.float32)
+    assert_type(bounds(points, Point(1, 2, 3)), tuple[Vec[float, Literal[3]], Vec[float, Literal[3]]])
+    move(np.zeros(4, np.dtype([("place", Point.dtype), ("speed", Point.dtype)])), 0.5)
+    assert_type(Point(1, 2, 3) * 2 == Point(0), bool)
+    assert_type([2.0 * item for item in Point(1, 2, 3)], list[float])
     apply(x, lambda value: value * 2.0)
     rotate(np.zeros(3, np.complex64), np.zeros((3, 2), np.float32))
     block_sums(x, np.zeros(1, np.int32), np.empty_like(x), width=32)

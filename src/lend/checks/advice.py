@@ -177,7 +177,9 @@ def _sizes(places: Places, root: Value) -> list[str]:
 
 def as_mut(places: Places, root: Value) -> str:
     """The annotation that lends an array as it is."""
-    return f"{places.array(root)}: Mut[{root.array.element}, {', '.join(_sizes(places, root))}]"
+    vector = next((p.vector for p in places.model.kernel.parameters if p.value is root), None)
+    element, sizes = (root.array.element, _sizes(places, root)) if vector is None else (vector, _sizes(places, root)[:-1])
+    return f"{places.array(root)}: Mut[{element}, {', '.join(sizes)}]"
 
 
 def read_fix(places: Places, root: Value) -> str:

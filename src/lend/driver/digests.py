@@ -32,7 +32,7 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.structs import struct_type
+from lend.language.structs import field_value, struct_type
 from lend.language.types import ArrayType, ScalarType, StructType
 
 Description = Any
@@ -132,7 +132,9 @@ class Digester:
                 return ("scalar", self.element(kind.element))
             case ArrayKind():
                 facts = None if kind.facts is None else (kind.facts.kind, self.size(kind.facts.bound))
-                return ("array", kind.borrow.value, self.element(kind.element), [self.size(size) for size in kind.sizes], facts)
+                vector = None if kind.vector is None else self.element(kind.vector)
+                sizes = [self.size(size) for size in kind.sizes]
+                return ("array", kind.borrow.value, self.element(kind.element), sizes, facts, vector)
             case TupleKind():
                 return ("tuple", [self.kind(item) for item in kind.items], kind.variadic)
             case ComptimeKind():
@@ -223,7 +225,11 @@ class Digester:
     def _object(self, value: Any, cls: type[Any], owner: bool) -> Description:
         struct = struct_type(cls)
         if struct is not None:
-            return ("record", self.element(struct), [(name, self.value(getattr(value, name))) for name, _ in struct.fields])
+            return (
+                "record",
+                self.element(struct),
+                [self.value(field_value(value, struct, k)) for k in range(len(struct.fields))],
+            )
         for base in _PLAIN:
             if isinstance(value, base):  # a subclass such as IntEnum counts as its plain value, where it counts as a value
                 return ("plain", self._class(cls), repr(base(value)))  # type: ignore[arg-type, call-overload]

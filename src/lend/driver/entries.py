@@ -29,7 +29,8 @@ from lend.language.signature import (
     Signature,
 )
 from lend.language.structs import struct_type
-from lend.language.types import INDEX, SCALARS, ArrayType, Borrow, Layout, StructType, Type, array_type
+from lend.language.types import INDEX, SCALARS, ArrayType, Borrow, Layout, StructType, Type, VectorType, array_type
+from lend.language.vectors import vector_type
 
 Json = Any
 
@@ -49,7 +50,11 @@ class Coder:
             self._know_struct(struct_type(value) or struct_type(value.__class__))
 
     def _know_struct(self, struct: object) -> None:
-        if isinstance(struct, StructType) and not any(struct is known for known in self._structs):
+        if (
+            isinstance(struct, StructType)
+            and not isinstance(struct, VectorType)
+            and not any(struct is known for known in self._structs)
+        ):
             self._structs.append(struct)
             for _, member in struct.fields:
                 self._know_struct(member)
@@ -95,6 +100,8 @@ class Coder:
         """A type of a value."""
         if isinstance(type, ArrayType):
             return [self.type(type.element), type.dimensions, type.borrow.value, type.layout.value]
+        if isinstance(type, VectorType):
+            return {"vector": type.element.name, "length": type.length}
         if isinstance(type, StructType):
             for place, known in enumerate(self._structs):
                 if known is type:
@@ -107,6 +114,8 @@ class Coder:
         if isinstance(json, list):
             element, dimensions, borrow, layout = json  # pyright: ignore[reportUnknownVariableType]
             return array_type(self.to_type(element), dimensions, Borrow(borrow), Layout(layout))  # pyright: ignore[reportUnknownArgumentType]
+        if isinstance(json, dict):
+            return vector_type(_SCALARS[json["vector"]], json["length"])  # pyright: ignore[reportUnknownArgumentType]
         return self._structs[json] if isinstance(json, int) else _SCALARS[json]
 
     def result(self, shape: ResultShape | None) -> Json:

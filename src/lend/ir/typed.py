@@ -6,7 +6,7 @@ Invariants (checked by `verify.py`):
 - A `Value` is defined once: by an operation, as a region's parameter, or as a kernel's dim or parameter. It is visible in the
   region that defines it, after its definition, and in the regions nested there.
 - Control flow is regions: `If` yields values, loops carry them. There are no jumps, no mutable names, no tuples and no records:
-  tuples and struct values are taken apart by the type checker; element types may be records, reached by `path`.
+  tuples, records and vectors are taken apart by the type checker; element types may be records, reached by `path`.
 - Operands of `Binary` have the type of each other (shifts too); conversions are explicit `Cast`s. Conditions are `bool_`.
 - Subscripts, sizes, extents and loop bounds are `INDEX` or `I64` values.
 - Device functions are inlined as `Call`, which keeps their name and file for messages and for `kernel.py`.
@@ -24,7 +24,7 @@ from lend.diagnostics.sites import Site
 from lend.diagnostics.spans import Span
 from lend.language.borrows import IndexKind
 from lend.language.signature import ResultShape
-from lend.language.types import ArrayType, MathMode, ScalarType, Type
+from lend.language.types import ArrayType, MathMode, ScalarType, Type, VectorType
 
 
 class Value:
@@ -763,12 +763,14 @@ class Parameter:
     `sizes` are an array's sizes as its annotation says them: numbers, dims, or values that the body computes from dims.
     `index` is what was tested of the elements before the body runs, with the bound as in `sizes`: they lie in 0..bound-1
     ("index"), are distinct too ("unique"), or lie in 0..bound and never decrease ("offsets").
+    `vector`: what the elements along the last dimension are together, as the annotation says.
     """
 
     name: str
     value: Value
     sizes: tuple[Value | int, ...] = ()
     index: tuple[IndexKind, Value | int] | None = None
+    vector: VectorType | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
 from lend.language.signature import ArrayKind, ComptimeKind, IndexFacts, ParameterKind, ScalarKind, TupleKind
 from lend.language.structs import struct_type
-from lend.language.types import ATOMIC_ELEMENTS, BF16, I64, SCALARS, Borrow, ElementType, ScalarType, StructType
+from lend.language.types import ATOMIC_ELEMENTS, BF16, I64, SCALARS, Borrow, ElementType, ScalarType, StructType, VectorType
+from lend.language.vectors import MAX_LENGTH, Vec, VectorAnnotation
 
 MAX_DIMENSIONS = 6
 INDEX_NAMES: dict[IndexKind, str] = {"index": "Index", "unique": "Unique", "offsets": "Offsets"}
@@ -63,6 +64,8 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
             "write `i64`, and say the rest as a contract, such as `assert 0 <= k < N`",
             "L0506",
         )
+    if isinstance(annotation, VectorAnnotation) or annotation is Vec:
+        raise AnnotationRefused(*vector_advice(annotation))
     if any(annotation is name for name in (Index, Unique, Offsets)):
         raise AnnotationRefused(f"`{text}` does not say where its values lie", f"write `{text}[N]`: they lie below `N`")
     known = scalar_of_class(annotation)
@@ -84,6 +87,22 @@ def element_type(annotation: Any, what: str) -> ElementType | TypeVar:
     raise AnnotationRefused(f"`{text}` is not a type of {what}", _advice(annotation, what))
 
 
+def vector_advice(annotation: Any) -> tuple[str, str]:
+    """Why `Vec[…]` is no type of vectors, and what to write."""
+    text = annotation_text(annotation)
+    if not isinstance(annotation, VectorAnnotation) or len(annotation.parameters) != 2:
+        return f"`{text}` is not one element type and a length", "write `Vec[f32, Literal[4]]`"
+    element, length = annotation.parameters
+    if isinstance(element, TypeVar):
+        return f"`{text}`: the element type of a vector is a scalar type, not a type variable", "write `Vec[f32, Literal[4]]`"
+    if not isinstance(element, ScalarType):
+        return f"`{text}`: a vector has items of a scalar type, not `{_part_text(element)}`", "write `Vec[f32, Literal[4]]`"
+    return (
+        f"`{text}`: the length of a vector is a number from 1 to {MAX_LENGTH}, not `{_part_text(length)}`",
+        f"write `Vec[{element}, Literal[4]]`, or `Ref[{element}, N, M]` for rows of any length",
+    )
+
+
 def _advice(annotation: Any, what: str) -> str:
     """What to write instead of a type that kernels do not know."""
     origin = get_origin(annotation) or annotation
@@ -103,14 +122,16 @@ def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
     if isinstance(element, IndexAnnotation):
         element, facts = index_type(element)
     element = element_type(element, "an array element")
+    vector = element if isinstance(element, VectorType) else None
     if not annotation.sizes:
         raise AnnotationRefused(
             f"`{annotation_text(annotation)}` has no sizes",
             f"write `{name}[{element_text(annotation.element)}, N]`, one size for each dimension",
         )
-    if len(annotation.sizes) > MAX_DIMENSIONS:
+    most = MAX_DIMENSIONS if vector is None else MAX_DIMENSIONS - 1
+    if len(annotation.sizes) > most:
         raise AnnotationRefused(
-            f"an array has at most {MAX_DIMENSIONS} dimensions, not {len(annotation.sizes)}",
+            f"an array{'' if vector is None else ' of vectors'} has at most {most} dimensions, not {len(annotation.sizes)}",
             "merge some of them with `reshape` before the call",
         )
     if annotation.borrow is Borrow.ATOMIC and isinstance(element, ScalarType | StructType) and element not in ATOMIC_ELEMENTS:
@@ -119,7 +140,10 @@ def array_kind(annotation: BorrowAnnotation) -> ArrayKind:
             "write `Atomic` of i32, i64, u32, u64, f32 or f64",
             "L0418",
         )
-    kind = ArrayKind(annotation.borrow, element, tuple(size_of_annotation(size) for size in annotation.sizes), facts)
+    sizes = tuple(size_of_annotation(size) for size in annotation.sizes)
+    if vector is not None:
+        element, sizes = vector.element, (*sizes, vector.length)
+    kind = ArrayKind(annotation.borrow, element, sizes, facts, vector)
     check_facts(kind)
     return kind
 
@@ -215,7 +239,9 @@ def element_text(element: Any) -> str:
     """An element type as the user writes it."""
     if isinstance(element, TypeVar):
         return element.__name__
-    return annotation_text(element) if isinstance(element, IndexAnnotation) else repr(element)
+    if isinstance(element, type):
+        return annotation_text(element)
+    return annotation_text(element) if isinstance(element, IndexAnnotation | VectorAnnotation) else repr(element)
 
 
 def annotation_text(annotation: Any) -> str:
@@ -226,6 +252,8 @@ def annotation_text(annotation: Any) -> str:
         return f"{INDEX_NAMES[annotation.kind]}[{', '.join(map(_part_text, annotation.parameters))}]"
     if isinstance(annotation, ComptimeAnnotation):
         return f"comptime[{annotation_text(annotation.type)}]"
+    if isinstance(annotation, VectorAnnotation):
+        return f"Vec[{', '.join(map(_part_text, annotation.parameters))}]"
     if isinstance(annotation, type):
         module = annotation.__module__
         short = {"numpy": "np.", "builtins": ""}.get(module, "")
@@ -243,6 +271,8 @@ def _part_text(part: Any) -> str:
     """A size, or what was written in its place."""
     if get_origin(part) is Literal:
         return f"Literal[{', '.join(map(repr, get_args(part)))}]"
+    if isinstance(part, TypeVar):
+        return part.__name__
     return size_text(part) if isinstance(part, DimType | SizeExpression | int) else annotation_text(part)
 
 
@@ -252,6 +282,8 @@ def kind_text(kind: ParameterKind) -> str:
         return element_text(kind.element)
     if isinstance(kind, ArrayKind):
         element = element_text(kind.element) if kind.facts is None else facts_text(kind.facts, kind.element)
+        if kind.vector is not None:
+            return f"{kind.borrow.value}[{', '.join([kind.vector.name, *map(size_text, kind.sizes[:-1])])}]"
         return f"{kind.borrow.value}[{', '.join([element, *map(size_text, kind.sizes)])}]"
     if isinstance(kind, TupleKind):
         items = ", ".join(map(kind_text, kind.items))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lend.language.types import BF16, BOOL_, COMPLEX128, F64, I64, SCALARS, ElementType, ScalarType, StructType
+from lend.language.types import BF16, BOOL_, COMPLEX128, F64, I64, SCALARS, ElementType, ScalarType, StructType, VectorType
 
 _LETTERS = {"bool": "b", "int": "i", "uint": "u", "float": "f", "complex": "c"}
 _BY_LETTER = {(_LETTERS[scalar.kind], scalar.bytes): scalar for scalar in SCALARS if scalar is not BF16}
@@ -24,6 +24,8 @@ _BY_LETTER = {(_LETTERS[scalar.kind], scalar.bytes): scalar for scalar in SCALAR
 
 def numpy_dtype(element: ElementType) -> np.dtype[Any]:
     """The NumPy dtype of an element type. `bf16` needs the package `ml_dtypes` (ImportError without it)."""
+    if isinstance(element, VectorType):
+        return np.dtype((numpy_dtype(element.element), (element.length,)))
     if isinstance(element, StructType):
         return np.dtype(
             {

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from lend.diagnostics.records import dataclass
 from lend.language.borrows import IndexKind
 from lend.language.dims import DimType, Size
-from lend.language.types import ArrayType, Borrow, ElementType, ScalarType, StructType, Type
+from lend.language.types import ArrayType, Borrow, ElementType, ScalarType, StructType, Type, VectorType
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,16 @@ class IndexFacts:
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """A borrowed array: `borrow` is REF, MUT or OUT. `facts`: what an index type says of the elements (integers)."""
+    """A borrowed array: `borrow` is REF, MUT or OUT. `facts`: what an index type says of the elements (integers).
+
+    Of vectors (`vector`) the element is that of one vector, and the last of the sizes its length.
+    """
 
     borrow: Borrow
     element: ElementType | TypeVar
     sizes: tuple[Size, ...]
     facts: IndexFacts | None = None
+    vector: VectorType | None = None
 
 
 @dataclass(frozen=True)

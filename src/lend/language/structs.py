@@ -1,7 +1,7 @@
 """Records: `@lend.struct` turns a class with annotated fields into a type that kernels and NumPy share.
 
 Does: build the `StructType`, the NumPy dtype and the Python class.  Does not: pack values (`runtime/arguments.py`).
-Invariants: fields are scalars or other structs; the layout is C's, the same on every target.
+Invariants: fields are scalars, small vectors or other structs; the layout is C's, the same on every target.
 
 Example:
     @lend.struct
@@ -21,7 +21,7 @@ import numpy as np
 
 from lend.language.dtypes import numpy_dtype
 from lend.language.python_annotations import raw_annotations
-from lend.language.types import ElementType, ScalarType, StructType
+from lend.language.types import ElementType, ScalarType, StructType, VectorType
 
 C = TypeVar("C")
 
@@ -30,6 +30,11 @@ def struct_type(cls: Any) -> StructType | None:
     """The `StructType` of a class made by `@lend.struct`, or None."""
     found = getattr(cls, "__lend_struct__", None) if isinstance(cls, type) else None
     return found if isinstance(found, StructType) else None
+
+
+def field_value(value: Any, struct: StructType, position: int) -> Any:
+    """A field of an instance of a struct's class, or an item of a vector."""
+    return value[position] if isinstance(struct, VectorType) else getattr(value, struct.fields[position][0])
 
 
 class _DtypeOf:
@@ -59,7 +64,7 @@ def struct(cls: type[C]) -> type[C]:
         member = struct_type(annotation) or annotation
         if not isinstance(member, ScalarType | StructType):
             raise TypeError(
-                f"field {name} of {cls.__name__} has type {annotation!r}; a field is a lend scalar such as f32, or a struct"
+                f"field {name} of {cls.__name__} has type {annotation!r}; a field is a scalar such as f32, a Vec or a struct"
             )
         fields.append((name, member))
     if not fields:

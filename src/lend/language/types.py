@@ -167,6 +167,25 @@ class StructType:
         return None
 
 
+class VectorType(StructType):
+    """A small vector: a record of equal scalars, whose fields are called `0`, `1`, ….
+
+    An array of vectors is an array of scalars with one dimension more, the last one (`signature.ArrayKind.vector`).
+    """
+
+    @property
+    def element(self) -> ScalarType:
+        """The type of one item."""
+        member = self.fields[0][1]
+        assert isinstance(member, ScalarType)
+        return member
+
+    @property
+    def length(self) -> int:
+        """How many items there are."""
+        return len(self.fields)
+
+
 ElementType = ScalarType | StructType
 
 
@@ -193,12 +212,12 @@ def scalars_of(element: ElementType) -> Iterator[tuple[int, ...]]:
 
 
 def names_along(element: ElementType, path: tuple[int, ...]) -> str:
-    """A way to a scalar as it is written behind an element: `.position.x`."""
+    """A way to a scalar as it is written behind an element: `.position.x`, `.position[0]`."""
     text = ""
     for position in path:
         assert isinstance(element, StructType)
-        name, element = element.fields[position]
-        text += f".{name}"
+        text += f"[{position}]" if isinstance(element, VectorType) else f".{element.fields[position][0]}"
+        element = element.fields[position][1]
     return text
 
 

@@ -20,7 +20,7 @@ from lend.ir import typed
 from lend.ir.typed import Extent, Value
 from lend.language.arithmetic import binary_function, cast_function, unary_function
 from lend.language.libm import math_function
-from lend.language.types import BF16, BOOL_, F64, ElementType, ScalarType, StructType
+from lend.language.types import BF16, BOOL_, F64, ElementType, ScalarType, StructType, VectorType
 from lend.lower.plain_run import Run, storage_dtype
 
 Simple = (
@@ -189,8 +189,11 @@ class Expressions:
         array, element = operands[before], operation.array.array.element
         for position in operation.path:
             assert isinstance(element, StructType)
-            name, element = element.fields[position]
-            array = ast.Subscript(array, literal(name), ast.Load())
+            within: ast.expr = literal(element.fields[position][0])
+            if isinstance(element, VectorType):  # a field's last dimension in NumPy
+                within = ast.Tuple([ast.Constant(...), literal(position)], ast.Load())
+            element = element.fields[position][1]
+            array = ast.Subscript(array, within, ast.Load())
         site = literal(self.access_site(operation))
         helper = "load" if loads else "store"
         if element is BF16:

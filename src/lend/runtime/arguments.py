@@ -34,7 +34,8 @@ from lend.language.signature import (
     TupleKind,
 )
 from lend.language.structs import struct_type
-from lend.language.types import ArrayType, ElementType, ScalarType, StructType, widens
+from lend.language.types import ArrayType, ElementType, ScalarType, StructType, VectorType, widens
+from lend.language.vectors import Vec
 from lend.runtime.aliasing import check_aliases
 from lend.runtime.borrows import ArrayParameter, Lent
 from lend.runtime.elements import AnyArray, is_array
@@ -127,6 +128,8 @@ class _Record:
 def _bind_record(struct: StructType, value: Any, subject: str, call: Binding) -> None:
     if is_array(value) and value.ndim == 0:
         value = value[()]
+    if isinstance(struct, VectorType):
+        return _bind_vector(struct, value, subject, call)
     read: Callable[[str], Any]
     if struct.python_class is not None and isinstance(value, struct.python_class):
         read = value.__getattribute__
@@ -144,6 +147,34 @@ def _bind_record(struct: StructType, value: Any, subject: str, call: Binding) ->
             number = convert(member, read(name), inner)
             call.leaves.append(number)
             call.words += words_of(member, number)
+
+
+def _bind_vector(vector: VectorType, value: Any, subject: str, call: Binding) -> None:
+    """A vector: one of its class, or a tuple, list or row of as many numbers."""
+    items, given = _items_of(value), struct_type(value.__class__)
+    if isinstance(given, VectorType) and not widens(given.element, vector.element):
+        items = ()
+    elif items and len(items) != vector.length:
+        raise ArgumentError(f"{subject} must be {with_article(vector.name)}, of {vector.length} items, not {len(items)}")
+    if not items:
+        raise ArgumentError(f"{subject} must be {with_article(vector.name)}, not {class_of_value(value)}: pass {_built(vector)}")
+    for k, item in enumerate(items):
+        number = convert(vector.element, item, f"{subject}[{k}]")
+        call.leaves.append(number)
+        call.words += words_of(vector.element, number)
+
+
+def _items_of(value: Any) -> tuple[Any, ...]:
+    row = is_array(value) and value.ndim == 1
+    return tuple(value) if row or _is_sequence(value) else ()
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, (tuple, list, Vec))
+
+
+def _built(vector: VectorType) -> str:
+    return f"{vector.name}({', '.join('xyzw'[k] if vector.length <= 4 else f'x{k}' for k in range(vector.length))})"
 
 
 class _Tuple:
@@ -397,6 +428,8 @@ def _arrays_of(parameter: _Parameter, value: Any) -> list[tuple[ArrayParameter, 
 
 
 def _record_value(struct: StructType, leaves: Any) -> Any:
+    if isinstance(struct, VectorType):
+        return tuple(next(leaves) for _ in struct.fields)
     values = {
         name: _record_value(member, leaves) if isinstance(member, StructType) else next(leaves) for name, member in struct.fields
     }

@@ -245,8 +245,9 @@ class ArrayParameter:
 
     def _wrong_dimensions(self, shape: tuple[int, ...]) -> ShapeError:
         there, wanted = len(shape), self.dimensions
+        last = "" if self.kind.vector is None else f" (the last one for the {self.kind.vector.length} items of a vector)"
         return ShapeError(
-            f"{self.subject} must be {self}, of {wanted} dimension{'' if wanted == 1 else 's'}, "
+            f"{self.subject} must be {self}, of {wanted} dimension{'' if wanted == 1 else 's'}{last}, "
             f"but has {there} dimension{'' if there == 1 else 's'} (shape {shape})"
         )
 

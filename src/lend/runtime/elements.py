@@ -14,7 +14,7 @@ import numpy as np
 
 from lend.diagnostics.errors import ArgumentError
 from lend.language.dtypes import numpy_dtype, scalar_of
-from lend.language.types import BF16, BOOL_, ElementType, ScalarType, StructType
+from lend.language.types import BF16, BOOL_, ElementType, ScalarType, StructType, VectorType
 
 AnyArray = np.ndarray[Any, np.dtype[Any]]
 AnyDtype = np.dtype[Any]
@@ -54,7 +54,15 @@ def mismatch(dtype: AnyDtype, element: ElementType) -> str | None:
         return "has the other byte order"
     if isinstance(element, ScalarType):
         return None if scalar_of(dtype) is element else f"has dtype {_dtype_text(dtype)}"
+    if isinstance(element, VectorType):
+        return _vector_mismatch(dtype, element)
     return _record_mismatch(dtype, element)
+
+
+def _vector_mismatch(dtype: AnyDtype, vector: VectorType) -> str | None:
+    item, shape = (dtype.base, dtype.shape) if dtype.subdtype is not None else (dtype, ())
+    fits = shape == (vector.length,) and scalar_of(item) is vector.element
+    return None if fits else f"has dtype {_dtype_text(dtype)}"
 
 
 def is_native(dtype: AnyDtype) -> bool:

@@ -230,18 +230,12 @@ def give_back(view: Array, array: AnyArray, element: ElementType) -> None:
         values = [view.memory.values[place + position] for place in places]
         dtype: Any = np.float32 if scalar is BF16 else numpy_dtype(scalar)
         made: AnyArray = np.array(values, dtype).reshape(view.shape)
-        target = array
-        for name in path[:-1]:
-            target = target[name]
-        if path:
-            target[path[-1]] = made
-        else:
-            target[...] = made
+        _field(array, path)[...] = made
 
 
 def _field(array: AnyArray, path: Sequence[str]) -> AnyArray:
     for name in path:
-        array = array[name]
+        array = array[..., int(name)] if name.isdigit() else array[name]  # an item of a vector is called by its place
     return array
 
 

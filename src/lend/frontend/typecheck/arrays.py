@@ -6,6 +6,7 @@ Invariants: every load and store has a bounds site, except inside `lend.unchecke
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NoReturn
 
 from lend.diagnostics.sites import Access
@@ -19,7 +20,7 @@ from lend.ir.typed import Extent, Value
 from lend.language.annotations import MAX_DIMENSIONS
 from lend.language.borrows import Atomic
 from lend.language.structs import struct_type
-from lend.language.types import INDEX, Borrow, ElementType, Layout, ScalarType, StructType, array_type
+from lend.language.types import INDEX, Borrow, ElementType, Layout, ScalarType, StructType, VectorType, array_type
 
 _REDUCED = {
     "sum": "write a parallel loop with `total += {0}[i]`",
@@ -39,7 +40,10 @@ class Arrays(Operators):
 
     def subscript(self, expression: syntax.Subscript) -> Entity:
         """`value[indices]` read."""
-        base = self.check(expression.value)
+        return self.subscript_of(self.check(expression.value), expression)
+
+    def subscript_of(self, base: Entity, expression: syntax.Subscript) -> Entity:
+        """`base[indices]` read."""
         if isinstance(base, TupleOf):
             return self.tuple_item(base, expression)
         if isinstance(base, Python) and base.object is Atomic:
@@ -100,19 +104,24 @@ class Arrays(Operators):
 
     def place(self, base: Array, expression: syntax.Subscript) -> Array | Element | tuple[Value, ...]:
         """Where a subscript leads: a sub-view, a record's place, or the indices of a scalar element."""
-        dimensions = len(base.shape)
+        dimensions = len(base.sizes)
         indices = expression.indices
         if len(indices) > dimensions:
+            fix = None
+            if base.vector is not None and len(indices) == dimensions + 1:
+                *outer, item = (index.span.text for index in indices)
+                fix = f"write `{base.name}[{', '.join(outer)}][{item}]` for an item of a `{base.vector}`"
             self.refuse(
                 "L0211",
                 f"{len(indices)} subscripts on `{base.name}`, which has {counted(dimensions, 'dimension')}",
                 expression.span,
                 f"{len(indices)} subscripts",
+                fix=fix,
             )
         if len(indices) < dimensions or any(isinstance(index, syntax.Slice) for index in indices):
             return self.view(base, expression)
         values = tuple(self.index(base, k, index) for k, index in enumerate(indices) if not isinstance(index, syntax.Slice))
-        element = base.value.array.element
+        element = base.vector or base.value.array.element
         if isinstance(element, StructType):
             return Element(base, values, (), element, expression.span)
         return values
@@ -124,7 +133,7 @@ class Arrays(Operators):
     def index_entity(self, base: Array, dimension: int, entity: Entity, span: Span) -> Value:
         """A subscript that has been checked, as an integer value."""
         if isinstance(entity, TupleOf):
-            parts = ", ".join(f"{span.text}[{k}]" for k in range(len(base.shape)))
+            parts = ", ".join(f"{span.text}[{k}]" for k in range(len(base.sizes)))
             self.refuse(
                 "L0207",
                 "a subscript must be an integer, not a tuple",
@@ -140,7 +149,7 @@ class Arrays(Operators):
                 span,
                 "before the first element",
                 fix=f"write `{base.name}[{text} - {-entity.value}]`"
-                if len(base.shape) == 1 and base.value.array.borrow is not Borrow.ATOMIC
+                if len(base.sizes) == 1 and base.value.array.borrow is not Borrow.ATOMIC
                 else f"write `{text} - {-entity.value}`",
             )
         return self.to_index(entity, span, "a subscript")
@@ -170,13 +179,21 @@ class Arrays(Operators):
 
     def load_fields(self, element: Element, type: StructType, path: tuple[int, ...]) -> Record:
         items: list[Entity] = []
+        span = element.span
         for position, (_, member) in enumerate(type.fields):
-            inner = (*path, position)
             if isinstance(member, StructType):
-                items.append(self.load_fields(element, member, inner))
+                items.append(self.load_fields(element, member, (*path, position)))
             else:
-                items.append(Scalar(self.load(element.array, element.indices, inner, element.span)))
+                place = replace(element, path=path)
+                items.append(Scalar(self.load(element.array, *self.item_place(place, Number(position, None), span), span)))
         return Record(type, tuple(items))
+
+    def item_place(self, element: Element, index: Number | Scalar, span: Span) -> tuple[tuple[Value, ...], tuple[int, ...]]:
+        """Indices and path of an item of a vector, or of a field that is a scalar."""
+        if element.in_rows:
+            return (*element.indices, self.to_index(index, span, "the index of an item")), ()
+        assert isinstance(index, Number)
+        return element.indices, (*element.path, index.value)
 
     def settle(self, entity: Entity) -> Entity:
         """The value to keep under a name: a record's place is read now."""
@@ -190,7 +207,8 @@ class Arrays(Operators):
     def field(self, base: Element | Record, expression: syntax.Attribute) -> Entity:
         """`base.name`."""
         position = base.type.index_of(expression.name)
-        if position is None:
+        if position is None or isinstance(base.type, VectorType):
+            self.refuse_vector_field(base, expression)
             names = ", ".join(f"`{name}`" for name, _ in base.type.fields)
             self.refuse("L0215", f"`{base.type}` has no field `{expression.name}`", expression.span, f"its fields are {names}")
         if isinstance(base, Record):
@@ -200,6 +218,18 @@ class Arrays(Operators):
         if isinstance(member, StructType):
             return Element(base.array, base.indices, path, member, expression.span)
         return Scalar(self.load(base.array, base.indices, path, expression.span))
+
+    def refuse_vector_field(self, base: Element | Record, expression: syntax.Attribute) -> None:
+        """Refuse an attribute of a vector."""
+        if isinstance(base.type, VectorType):
+            place = "xyzw".find(expression.name)
+            self.refuse(
+                "L0215",
+                f"`{base.type}` has no attribute `{expression.name}`",
+                expression.span,
+                "a vector has items",
+                fix=f"write `{expression.value.span.text}[{max(place, 0)}]`",
+            )
 
     # ------------------------------------------------------------------------------------------------------------- views
 
@@ -223,7 +253,7 @@ class Arrays(Operators):
         result = self.new_value(array_type(type.element, len(shape), type.borrow, layout), span)
         site = None if self.unchecked_depth else self.site("bounds", span, array=base.name, access="read")
         self.emit(typed.View(span, result, base.value, tuple(parts), site))
-        return Array(result, span.text, tuple(shape), base.base, base.index)
+        return Array(result, span.text, tuple(shape), base.base, base.index, base.vector)
 
     def slice(self, base: Array, dimension: int, index: syntax.Slice) -> tuple[Extent, Number | Scalar]:
         """One slice as an extent, and its size."""
@@ -272,7 +302,7 @@ class Arrays(Operators):
         self.host_only("`reshape`", span, "borrow the reshaped array before the loop")
         if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
             sizes = list(sizes[0].items)
-        shape, values = self.sizes(sizes, span, "reshape")
+        shape, values = self.sizes(sizes, span, "reshape", array.vector)
         type = array.value.array
         layout = (
             type.layout if type.layout is Layout.C else Layout.UNALIGNED if type.layout is Layout.UNALIGNED else Layout.STRIDED
@@ -284,14 +314,17 @@ class Arrays(Operators):
         view_site = self.site("view", span, array=array.name)
         self.emit(typed.Reshape(span, result, array.value, values, shape_site, view_site))
         index = None if array.index is not None and array.index[0] == "offsets" else array.index
-        return Array(result, array.name, shape, array.base, index)
+        return Array(result, array.name, shape, array.base, index, array.vector)
 
-    def sizes(self, entities: list[Entity], span: Span, what: str) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
-        """Sizes of a new array, as entities and as values."""
-        if not 1 <= len(entities) <= MAX_DIMENSIONS:
-            self.refuse(
-                "L0217", f"`{what}` takes 1 to {MAX_DIMENSIONS} sizes, not {len(entities)}", span, f"{len(entities)} sizes"
-            )
+    def sizes(
+        self, entities: list[Entity], span: Span, what: str, vector: VectorType | None = None
+    ) -> tuple[tuple[Number | Scalar, ...], tuple[Value, ...]]:
+        """Sizes of a new array (of vectors), as entities and as values."""
+        most = MAX_DIMENSIONS - (vector is not None)
+        if not 1 <= len(entities) <= most:
+            self.refuse("L0217", f"`{what}` takes 1 to {most} sizes, not {len(entities)}", span, f"{len(entities)} sizes")
+        if vector is not None:
+            entities = [*entities, Number(vector.length, None)]
         shape: list[Number | Scalar] = []
         values: list[Value] = []
         for entity in entities:
@@ -318,16 +351,18 @@ class Arrays(Operators):
         self.host_only(
             f"`lend.{name}`", span, "make the array before the loop, or use `lend.local(f64, 4)` for a small private one"
         )
-        element, sizes = self.element_and_sizes(name, arguments, span)
-        shape, values = self.sizes(sizes, span, f"lend.{name}")
+        element, sizes, vector = self.element_and_sizes(name, arguments, span)
+        shape, values = self.sizes(sizes, span, f"lend.{name}", vector)
         result = self.new_value(array_type(element, len(values), Borrow.OWNED, Layout.C), span)
         extent, memory = self.site("extent", span), self.site("memory", span)
         zeroed = name == "zeros"
         self.emit(typed.Allocate(span, result, values, extent, memory, zeroed, not zeroed and self.unchecked_depth > 0))
-        return Array(result, f"lend.{name}(...)", shape, result)
+        return Array(result, f"lend.{name}(...)", shape, result, vector=vector)
 
-    def element_and_sizes(self, name: str, arguments: list[Entity], span: Span) -> tuple[ScalarType | StructType, list[Entity]]:
-        """The element type and the sizes of a new array."""
+    def element_and_sizes(
+        self, name: str, arguments: list[Entity], span: Span
+    ) -> tuple[ScalarType | StructType, list[Entity], VectorType | None]:
+        """The element type and the sizes of a new array, and the vectors that it is of."""
         first = arguments[0] if arguments else None
         element = self.type_of(first) if isinstance(first, Python) else None
         if element is None:
@@ -337,7 +372,7 @@ class Arrays(Operators):
         sizes = arguments[1:]
         if len(sizes) == 1 and isinstance(sizes[0], TupleOf):
             sizes = list(sizes[0].items)
-        return element, sizes
+        return (element.element, sizes, element) if isinstance(element, VectorType) else (element, sizes, None)
 
     def type_of(self, entity: Python) -> ScalarType | StructType | None:
         """The element type that a Python object stands for."""
@@ -360,16 +395,16 @@ class Arrays(Operators):
         """`x.shape`, `x.size`, `x.ndim`, `x.dtype`."""
         match name:
             case "shape":
-                return TupleOf(tuple(self.as_size(size, span) for size in array.shape))
+                return TupleOf(tuple(self.as_size(size, span) for size in array.sizes))
             case "ndim":
-                return Number(len(array.shape), None)
+                return Number(len(array.sizes), None)
             case "size":
-                size: Entity = self.as_size(array.shape[0], span)
-                for more in array.shape[1:]:
+                size: Entity = self.as_size(array.sizes[0], span)
+                for more in array.sizes[1:]:
                     size = self.operate("*", size, self.as_size(more, span), span)
                 return size
             case "dtype":
-                element = array.value.array.element
+                element = array.vector or array.value.array.element
                 return Python(element if isinstance(element, ScalarType) else element.python_class)
             case _:
                 known = "`shape`, `ndim`, `size`, `dtype` and `reshape(...)`"
@@ -406,17 +441,21 @@ class Arrays(Operators):
     ) -> None:
         """Store a scalar or, field by field, a record."""
         if isinstance(type, StructType):
-            value = self.settle(value)
-            if not isinstance(value, Record) or value.type is not type:
+            record = self.fitted(value, type, span, f"stored in `{array.name}`")
+            if record is None:
+                part = "items" if isinstance(type, VectorType) else "fields"
                 self.refuse(
                     "L0219",
                     f"`{array.name}` holds `{type}`, not {self.describe(value)}",
                     self.where(value, span),
                     f"{self.describe(value)} is stored here",
-                    fix=f"build one, `{type}(...)`, or store into one of its fields",
+                    fix=f"build one, `{type}(...)`, or store into one of its {part}",
                 )
-            for position, (item, (_, member)) in enumerate(zip(value.items, type.fields, strict=True)):
-                self.store(array, indices, (*path, position), member, item, span)
+            for position, (item, (_, member)) in enumerate(zip(record.items, type.fields, strict=True)):
+                if type is array.vector:
+                    self.store(array, (*indices, self.constant(position, INDEX, span)), (), member, item, span)
+                else:
+                    self.store(array, indices, (*path, position), member, item, span)
             return
         if self.level == "block":
             self.refuse_at_block_level(f"a store into `{array.name}`", span)

@@ -20,7 +20,7 @@ def targets(target: syntax.Expr) -> Iterator[str]:
 
 
 def changed_names(statements: tuple[syntax.Stmt, ...]) -> frozenset[str]:
-    """The names whose fields or items statements assign: a record by value then is another one."""
+    """The names whose fields or items statements assign: a record or a vector by value then is another one."""
     found: set[str] = set()
     for statement in walk(statements):
         match statement:

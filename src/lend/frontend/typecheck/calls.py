@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lend.diagnostics.spans import Span
+from lend.diagnostics.words import counted
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import (
     Array,
@@ -26,6 +27,7 @@ from lend.frontend.typecheck.entities import (
     Scalar,
 )
 from lend.frontend.typecheck.inlining import Inlining
+from lend.frontend.typecheck.vectors import is_vector
 from lend.frontend.typecheck.wording import object_text
 from lend.ir import syntax
 from lend.language import functions, intrinsics
@@ -42,6 +44,7 @@ from lend.language.types import (
     INDEX,
     ScalarType,
     StructType,
+    VectorType,
 )
 
 _ONLY_AS_LOOP = {
@@ -177,8 +180,23 @@ class Calls(Inlining):
         return Scalar(self.math("complex", values, COMPLEX64 if type is F32 else COMPLEX128, span))
 
     def make_record(self, struct: StructType, arguments: list[Entity], keywords: dict[str, Entity], span: Span) -> Entity:
-        """`P(x, y)`."""
+        """`P(x, y)`, `V(x)`; a vector of another type is cast."""
         names = [name for name, _ in struct.fields]
+        if isinstance(struct, VectorType):
+            self.no_keywords(keywords, struct.name, span)
+            if len(arguments) == 1 and is_vector(arguments[0]) and len(arguments[0].type.fields) == struct.length:
+                numbers = [self.number(item, span) for item in self.items_of(arguments[0])]
+                return Record(struct, tuple(self.cast(number, struct.element, span) for number in numbers))
+            if len(arguments) == 1:
+                arguments = arguments * struct.length
+            if len(arguments) != struct.length:
+                self.refuse(
+                    "L0224",
+                    f"`{struct}` has {struct.length} items, not {len(arguments)}",
+                    span,
+                    f"{counted(len(arguments), 'value')} given",
+                    fix=f"write {struct.length} values, or one for all items",
+                )
         given: dict[str, Entity] = dict(zip(names, arguments, strict=False))
         if len(arguments) > len(names):
             self.refuse(
@@ -202,13 +220,8 @@ class Calls(Inlining):
                     span,
                     f"its fields are {', '.join(f'`{n}`' for n in names)}",
                 )
-            value = self.settle(given[name])
-            if isinstance(member, StructType):
-                if not isinstance(value, Record) or value.type is not member:
-                    self.refuse("L0219", f"the field `{name}` is `{member}`, not {self.describe(value)}", span, "in this call")
-                items.append(value)
-            else:
-                items.append(Scalar(self.convert(value, member, span, f"the field `{name}`")))
+            what = f"the {'item' if isinstance(struct, VectorType) else 'field'} `{name}`"
+            items.append(self.part_of_record(given[name], member, what, span, "in this call"))
         return Record(struct, tuple(items))
 
     # ------------------------------------------------------------------------------------------------ words of the language

@@ -43,6 +43,7 @@ from lend.language.types import (
     ElementType,
     ScalarType,
     StructType,
+    VectorType,
     widens,
 )
 
@@ -69,9 +70,11 @@ class Conversions(Wording):
             raise Refused
         fix = None
         if isinstance(entity, Array):
-            fix = f"work on one element, `{entity.name}[{', '.join('ijklmn'[: len(entity.shape)])}]`, inside a loop"
+            fix = f"work on one element, `{entity.name}[{', '.join('ijklmn'[: len(entity.sizes)])}]`, inside a loop"
             if not entity.name.isidentifier():
                 fix = "work on one element: give every dimension a subscript"
+        elif isinstance(entity, Element | Record) and isinstance(entity.type, VectorType):
+            fix = f"use one of its items: `{self.quoted(entity, span).replace('...', 'v')}[0]`"
         elif isinstance(entity, Element | Record):
             fix = f"use one of its fields: {', '.join(f'`.{name}`' for name, _ in entity.type.fields)}"
         elif isinstance(entity, Function | Method) or (isinstance(entity, Python) and callable(entity.object)):

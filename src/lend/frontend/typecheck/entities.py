@@ -17,7 +17,7 @@ from lend.ir import syntax
 from lend.ir.typed import BinaryOperator, Value
 from lend.language.borrows import IndexKind
 from lend.language.dims import DimType
-from lend.language.types import ScalarType, StructType
+from lend.language.types import ScalarType, StructType, VectorType
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,8 @@ class Array:
     """An array or a view of one.
 
     `shape` are its sizes as entities; `base` is the array it is a view of (itself if none). `index`: what is known of the
-    elements, as in `typed.Parameter`.
+    elements, as in `typed.Parameter`. `vector`: what the elements along the last dimension are together, if that is a small
+    vector.
     """
 
     value: Value
@@ -49,11 +50,17 @@ class Array:
     shape: tuple[Number | Scalar, ...]
     base: Value
     index: tuple[IndexKind, Number | Scalar] | None = None
+    vector: VectorType | None = None
+
+    @property
+    def sizes(self) -> tuple[Number | Scalar, ...]:
+        """The sizes that the user knows: without a vector's."""
+        return self.shape if self.vector is None else self.shape[:-1]
 
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """An element that is a record (or one within it): a place to read fields from or write to."""
+    """An element that is a record or a vector (or one within it): a place to read fields or items from or write to."""
 
     array: Array
     indices: tuple[Value, ...]
@@ -61,10 +68,15 @@ class Element:
     type: StructType
     span: Span
 
+    @property
+    def in_rows(self) -> bool:
+        """Whether this is a vector of an array of vectors, whose items are the array's elements."""
+        return self.array.vector is not None
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A record by value: its fields in order."""
+    """A record or a vector by value: its fields or items in order."""
 
     type: StructType
     items: tuple[Entity, ...]
@@ -118,7 +130,7 @@ class Reducing:
 
     name: str
     operator: BinaryOperator
-    current: Scalar | TupleOf
+    current: Scalar | TupleOf | Record
     declared: Span
 
 

@@ -20,7 +20,6 @@ from lend.diagnostics.spans import Span
 from lend.diagnostics.words import similar
 from lend.frontend.capture import Captured, Dependency, capture
 from lend.frontend.parse import parse_function
-from lend.frontend.typecheck.arrays import Arrays
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import (
     Array,
@@ -39,12 +38,13 @@ from lend.frontend.typecheck.entities import (
     Subgroups,
     TupleOf,
 )
+from lend.frontend.typecheck.vector_items import VectorItems
 from lend.frontend.typecheck.wording import object_text
 from lend.ir import syntax, typed
 from lend.language.dims import Dim, DimType, SizeExpression
 from lend.language.dtypes import scalar_of_class
 from lend.language.intrinsics import DeviceFunction
-from lend.language.structs import struct_type
+from lend.language.structs import field_value, struct_type
 from lend.language.types import BOOL_, PART, ScalarType, StructType
 
 _LOCAL = "assign it first: a name that is assigned anywhere in a function is the function's own"
@@ -58,7 +58,7 @@ def class_of(value: object) -> Any:
     return type(value)
 
 
-class Expressions(Arrays):
+class Expressions(VectorItems):
     """Typing of expressions."""
 
     def check(self, expression: syntax.Expr) -> Entity:
@@ -252,8 +252,8 @@ class Expressions(Arrays):
 
     def captured_record(self, value: Any, struct: StructType, name: str, span: Span) -> Record:
         items: list[Entity] = []
-        for field, member in struct.fields:
-            inner = getattr(value, field)
+        for position, (_, member) in enumerate(struct.fields):
+            inner = field_value(value, struct, position)
             items.append(
                 self.captured_record(inner, member, name, span)
                 if isinstance(member, StructType)

@@ -20,7 +20,6 @@ from lend.frontend.typecheck.emitter import Refused, is_library, region_of
 from lend.frontend.typecheck.entities import (
     Array,
     Conflict,
-    Element,
     Entity,
     Frame,
     Function,
@@ -34,7 +33,7 @@ from lend.frontend.typecheck.entities import (
 from lend.frontend.typecheck.known_functions import KnownFunctions
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation, Value
-from lend.language.annotations import INDEX_NAMES, AnnotationRefused, facts_text, kind_text, parameter_kind
+from lend.language.annotations import INDEX_NAMES, AnnotationRefused, element_text, facts_text, kind_text, parameter_kind
 from lend.language.borrows import IndexKind
 from lend.language.python_annotations import raw_annotations
 from lend.language.signature import ArrayKind, ComptimeKind, ScalarKind
@@ -42,6 +41,7 @@ from lend.language.types import (
     Borrow,
     ScalarType,
     StructType,
+    VectorType,
 )
 
 MAX_DEPTH = 50
@@ -195,6 +195,8 @@ class Inlining(KnownFunctions):
         what = f"the argument `{parameter.name}` of `{function.function.name}`"
         if isinstance(kind, ScalarKind) and isinstance(kind.element, ScalarType):
             return Scalar(self.convert(entity, kind.element, span, what))
+        if isinstance(kind, ScalarKind) and isinstance(kind.element, VectorType):
+            return self.part_of_record(entity, kind.element, what, span, "passed here")
         if isinstance(kind, ComptimeKind) and isinstance(entity, Scalar | Array):
             self.refuse(
                 "L0212", f"{what} must be known when the kernel is compiled", self.where(entity, span), "known at run time only"
@@ -245,12 +247,16 @@ class Inlining(KnownFunctions):
             return Scalar(self.convert(result, kind.element, at, what))
         fits = True
         if isinstance(kind, ScalarKind) and isinstance(kind.element, StructType):
-            fits = isinstance(result, Record | Element) and result.type is kind.element
+            record = self.fitted(result, kind.element, at, what)
+            if record is not None:
+                return record
+            fits = False
         elif isinstance(kind, ArrayKind):
             type = result.value.array if isinstance(result, Array) else None
             fits = type is not None and type.dimensions == len(kind.sizes)
             if type is not None and isinstance(kind.element, ScalarType | StructType):
                 fits = fits and type.element is kind.element
+            fits = fits and isinstance(result, Array) and result.vector is kind.vector
         if not fits:
             self.refuse(
                 "L0219", f"{what} is declared another type, and it is {self.describe(result)}", at, "returned", labels=labels
@@ -263,17 +269,19 @@ class Inlining(KnownFunctions):
         if not isinstance(entity, Array):
             self.refuse("L0219", f"{what} is an array, not {self.describe(entity)}", at, f"this is {self.describe(entity)}")
         type = entity.value.array
-        if isinstance(kind.element, ScalarType | StructType) and kind.element is not type.element:
+        wanted, held = kind.vector or kind.element, entity.vector or type.element
+        if wanted is not held and (kind.vector or entity.vector or isinstance(wanted, ScalarType | StructType)):
             self.refuse(
                 "L0219",
-                f"{what} is an array of `{kind.element}`, not of `{type.element}`",
+                f"{what} is an array of `{element_text(wanted)}`, not of `{held}`",
                 at,
-                f"`{entity.name}` holds `{type.element}`",
+                f"`{entity.name}` holds `{held}`",
             )
         if len(kind.sizes) != type.dimensions:
+            dimensions = len(kind.sizes) - (kind.vector is not None)
             self.refuse(
                 "L0219",
-                f"{what} has {counted(len(kind.sizes), 'dimension')}, and `{entity.name}` has {type.dimensions}",
+                f"{what} has {counted(dimensions, 'dimension')}, and `{entity.name}` has {len(entity.sizes)}",
                 at,
                 "passed here",
             )

@@ -19,7 +19,6 @@ from lend.frontend.typecheck.entities import (
     Frame,
     Function,
     Number,
-    Record,
     Scalar,
     TupleOf,
 )
@@ -121,10 +120,7 @@ class KernelCalls(Teams):
                     if isinstance(spec.kind.element, ScalarType):
                         entity = Scalar(self.convert(entity, spec.kind.element, span, what))
                     elif isinstance(spec.kind.element, StructType):
-                        if not isinstance(entity, Record) or entity.type is not spec.kind.element:
-                            self.refuse(
-                                "L0219", f"{what} is `{spec.kind.element}`, not {self.describe(entity)}", span, "passed here"
-                            )
+                        entity = self.part_of_record(entity, spec.kind.element, what, span, "passed here")
                     else:
                         entity = Scalar(self.materialise(entity, span))
                 case ComptimeKind():

@@ -53,7 +53,7 @@ from lend.language.signature import (
     Signature,
     TupleKind,
 )
-from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, MathMode, ScalarType, StructType, size_of
+from lend.language.types import BOOL_, INDEX, ArrayType, Borrow, MathMode, ScalarType, StructType, VectorType, size_of
 
 MAX_PRIVATE_BYTES = 64 * 1024
 """What the private arrays of a kernel may take in one thread: any thread's stack holds that."""
@@ -226,7 +226,9 @@ class KernelChecker(ComputedIndices):
     def scalar_parameter(self, name: str, type: ScalarType | StructType, span: Span) -> Entity:
         """A scalar, or a record by its fields."""
         if isinstance(type, StructType):
-            return Record(type, tuple(self.scalar_parameter(f"{name}.{field}", member, span) for field, member in type.fields))
+            form = "{}[{}]" if isinstance(type, VectorType) else "{}.{}"
+            fields = [(form.format(name, field), member) for field, member in type.fields]
+            return Record(type, tuple(self.scalar_parameter(field, member, span) for field, member in fields))
         value = self.new_value(type, span, name)
         self.parameters.append(Parameter(name, value))
         return Scalar(value)
@@ -246,8 +248,8 @@ class KernelChecker(ComputedIndices):
             assert isinstance(bound, Number | Scalar)
             index = (kind.facts.kind, bound)
         facts = None if index is None else (index[0], index[1].value)
-        self.parameters.append(Parameter(name, value, sizes, facts))
-        return Array(value, name, tuple(shape), value, index)
+        self.parameters.append(Parameter(name, value, sizes, facts, kind.vector))
+        return Array(value, name, tuple(shape), value, index, kind.vector)
 
     # ------------------------------------------------------------------------------------------------------------- results
 

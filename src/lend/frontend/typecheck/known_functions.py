@@ -21,6 +21,7 @@ from lend.frontend.typecheck.entities import (
     TupleOf,
 )
 from lend.frontend.typecheck.team_words import TeamWords
+from lend.frontend.typecheck.vectors import is_vector
 from lend.language import functions, library
 from lend.language.functions import Fold, Library, OperatorFunction, Primitive, Special
 from lend.language.types import (
@@ -57,6 +58,8 @@ class KnownFunctions(TeamWords):
     def call_known(self, entry: functions.Entry, target: Any, arguments: list[Entity], span: Span) -> Entity:
         """A function of `math`, NumPy or Python's builtins."""
         name = getattr(target, "__name__", "this function")
+        if isinstance(entry, Primitive | OperatorFunction | Library) and any(map(is_vector, arguments)):
+            return self.by_items(arguments, span, f"`{name}`", lambda items: self.call_known(entry, target, items, span))
         match entry:
             case Primitive():
                 self.count(arguments, (entry.arity,), name, span)
@@ -74,8 +77,8 @@ class KnownFunctions(TeamWords):
                     return self.negate(entry.op, arguments[0], span)
                 return self.operate(entry.op, arguments[0], arguments[1], span)
             case Fold():
-                if len(arguments) == 1 and isinstance(arguments[0], TupleOf):
-                    arguments = list(arguments[0].items)
+                if len(arguments) == 1 and (isinstance(arguments[0], TupleOf) or is_vector(arguments[0])):
+                    arguments = list(self.items_of(arguments[0]))
                 if len(arguments) < 2:
                     self.refuse(
                         "L0224",
@@ -196,9 +199,13 @@ class KnownFunctions(TeamWords):
                 self.count(arguments, (1,), name, span)
                 if isinstance(arguments[0], Array):
                     return self.as_size(arguments[0].shape[0], span)
-                if isinstance(arguments[0], TupleOf):
-                    return Number(len(arguments[0].items), None)
-                self.refuse("L0208", f"{self.describe(arguments[0])} has no length", span, "only arrays and tuples have one")
+                if isinstance(arguments[0], TupleOf) or is_vector(arguments[0]):
+                    return Number(len(self.items_of(arguments[0])), None)
+                self.refuse(
+                    "L0208", f"{self.describe(arguments[0])} has no length", span, "only arrays, tuples and vectors have one"
+                )
+            case "sum" if len(arguments) == 1 and (isinstance(arguments[0], TupleOf) or is_vector(arguments[0])):
+                return self.sum_of(self.items_of(arguments[0]), span)
             case "round":
                 if len(arguments) == 2:
                     self.refuse(
@@ -245,6 +252,15 @@ class KnownFunctions(TeamWords):
                     "this call",
                     fix=_ADVICE[name].format(kernel=self.frames[0].name) if name in _ADVICE else None,
                 )
+
+    def sum_of(self, items: tuple[Entity, ...], span: Span) -> Entity:
+        """`sum` of a tuple or a vector, from the first item on."""
+        if len(items) < 2:
+            return self.negate("+", items[0], span) if items else Number(0, None)
+        total = items[0]
+        for item in items[1:]:
+            total = self.operate("+", total, item, span)
+        return total
 
     def select(self, arguments: list[Entity], span: Span) -> Entity:
         """`np.where(c, a, b)` of scalars: both are evaluated."""

@@ -25,6 +25,7 @@ from lend.frontend.typecheck.entities import (
 )
 from lend.frontend.typecheck.merging import Fixed, Form, Gone, Parts, Reduced, Strong, Weak
 from lend.frontend.typecheck.statements import Statements
+from lend.frontend.typecheck.vectors import is_vector
 from lend.ir import syntax, typed
 from lend.ir.typed import Extent, Operation, Region, Value
 from lend.language import intrinsics
@@ -167,13 +168,17 @@ class Loops(Statements):
             if target in (builtins.enumerate, builtins.zip):
                 return self.unroll(statement, self.zipped(target, iterable))
         entity = self.check(iterable)
-        if isinstance(entity, TupleOf):
-            return self.unroll(statement, list(entity.items))
+        if isinstance(entity, TupleOf) or is_vector(entity):
+            return self.unroll(statement, list(self.items_of(entity)))
         fix = "write `for k in range(n):` or `for i in lend.grid(n):`"
         if isinstance(entity, Array):
             fix = f"write `for k in range(len({entity.name})):` and use `{entity.name}[k]`"
         self.refuse(
-            "L0403", f"a loop over {self.describe(entity)}", iterable.span, "kernels loop over ranges, grids and tuples", fix=fix
+            "L0403",
+            f"a loop over {self.describe(entity)}",
+            iterable.span,
+            "kernels loop over ranges, grids, tuples and vectors",
+            fix=fix,
         )
 
     def parallel(self, statement: syntax.For, call: syntax.Call) -> None:
@@ -222,7 +227,7 @@ class Loops(Statements):
         entities = [self.check(argument) for argument in call.arguments]
         columns: list[tuple[Entity, ...]] = []
         for entity, argument in zip(entities, call.arguments, strict=True):
-            if not isinstance(entity, TupleOf):
+            if not (isinstance(entity, TupleOf) or is_vector(entity)):
                 self.refuse(
                     "L0403",
                     f"a loop over {self.describe(entity)}",
@@ -230,7 +235,7 @@ class Loops(Statements):
                     "`enumerate` and `zip` take tuples in kernels",
                     fix="write `for k in range(n):`",
                 )
-            columns.append(entity.items)
+            columns.append(self.items_of(entity))
         if target is builtins.enumerate:
             columns.insert(0, tuple(Number(k, None) for k in range(len(columns[0]))))
         return [TupleOf(items) for items in zip(*columns, strict=False)]

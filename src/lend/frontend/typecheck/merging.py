@@ -32,7 +32,8 @@ from lend.frontend.typecheck.wording import cast_hint, object_text, shown
 from lend.ir import typed
 from lend.ir.typed import Operation, Value
 from lend.language import arithmetic
-from lend.language.types import COMPLEX128, F64, I64, INDEX, Borrow, Layout, ScalarType, StructType, array_type
+from lend.language.types import COMPLEX128, F64, I64, INDEX, Borrow, Layout, ScalarType, StructType, VectorType, array_type
+from lend.language.vectors import vector_type
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,7 @@ class Lent:
     type: typed.ArrayType
     shape: tuple[Number | Scalar, ...] | None
     name: str
+    vector: VectorType | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class Merging(Conversions):
             case Element():
                 return self.form(self.load_record(entity))
             case Array():
-                return Lent(entity.value.array, entity.shape, entity.name)
+                return Lent(entity.value.array, entity.shape, entity.name, entity.vector)
             case Reducing():
                 return Reduced(entity, self.form(entity.current))
             case Missing() | Conflict() | Poison():
@@ -168,6 +170,8 @@ class Merging(Conversions):
                 return Strong(joined)
             case Parts(), Parts() if len(a.items) == len(b.items) and a.type is b.type:
                 return Parts(tuple(map(self.join_forms, a.items, b.items)), a.type)
+            case Parts(), Parts() if isinstance(a.type, VectorType) and isinstance(b.type, VectorType):
+                return self.join_vectors(a, b)
             case Lent(), Lent():
                 return self.join_arrays(a, b)
             case Reduced(), Reduced() if a.entity.name == b.entity.name:
@@ -190,9 +194,16 @@ class Merging(Conversions):
                 missing.append(form.entity)
         return Gone(Missing(tuple(span for entity in missing for span in entity.assigned), missing[-1].why))
 
+    def join_vectors(self, a: Parts, b: Parts) -> Form:
+        items = list(map(self.join_forms, a.items, b.items)) if len(a.items) == len(b.items) else []
+        types = [item.type for item in items if isinstance(item, Strong)]
+        if not types or len(types) < len(items):
+            return Gone(Conflict(f"it is {form_text(a)} on one path and {form_text(b)} on another"))
+        return Parts(tuple(items), vector_type(types[0], len(types)))
+
     def join_arrays(self, a: Lent, b: Lent) -> Form:
         x, y = a.type, b.type
-        if x.element is not y.element or x.dimensions != y.dimensions:
+        if x.element is not y.element or x.dimensions != y.dimensions or a.vector is not b.vector:
             return Gone(Conflict(f"it is {form_text(a)} on one path and {form_text(b)} on another"))
         if Borrow.ATOMIC in (x.borrow, y.borrow) and x.borrow is not y.borrow:
             return Gone(Conflict("it is `Atomic` on one path and not on another"))
@@ -203,7 +214,7 @@ class Merging(Conversions):
         if Layout.UNALIGNED in (x.layout, y.layout):
             layout = Layout.UNALIGNED
         shape = a.shape if a.shape is not None and b.shape is not None and same_shape(a.shape, b.shape) else None
-        return Lent(array_type(x.element, x.dimensions, borrow, layout), shape, a.name)
+        return Lent(array_type(x.element, x.dimensions, borrow, layout), shape, a.name, a.vector)
 
     # ------------------------------------------------------------------------------------------- values in and out of forms
 
@@ -229,10 +240,12 @@ class Merging(Conversions):
                 if shape is None:
                     with self.into(sizes):
                         shape = tuple(Scalar(self.size(value, k, span)) for k in range(form.type.dimensions))
-                return Array(value, form.name, shape, value)
+                    if form.vector is not None:
+                        shape = (*shape[:-1], Number(form.vector.length, None))
+                return Array(value, form.name, shape, value, vector=form.vector)
             case Reduced():
                 current = self.instantiate(form.current, name, span, values, sizes)
-                assert isinstance(current, Scalar | TupleOf)
+                assert isinstance(current, Scalar | TupleOf | Record)
                 return Reducing(form.entity.name, form.entity.operator, current, form.entity.declared)
 
     def size(self, array: Value, dimension: int, span: Span) -> Value:
@@ -292,7 +305,7 @@ class Merging(Conversions):
             type = form.type
             if or_nothing and type.layout is Layout.F:  # `nothing` is of layout C
                 type = array_type(type.element, type.dimensions, type.borrow, Layout.STRIDED)
-            return Lent(type, None, form.name)
+            return Lent(type, None, form.name, form.vector)
         if isinstance(form, Parts):
             return Parts(tuple(self.returned_form(item, or_nothing=or_nothing) for item in form.items), form.type)
         return form
@@ -328,7 +341,8 @@ def form_text(form: Form) -> str:
         case Parts():
             return f"a `{form.type}`" if form.type is not None else f"a tuple of {counted(len(form.items), 'value')}"
         case Lent():
-            return f"an array of `{form.type.element}` with {counted(form.type.dimensions, 'dimension')}"
+            outer = form.type.dimensions - (form.vector is not None)
+            return f"an array of `{form.vector or form.type.element}` with {counted(outer, 'dimension')}"
         case Fixed():
             return object_text(form.entity.object) if isinstance(form.entity, Python) else "a function"
         case _:

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from lend.diagnostics.spans import Span
-from lend.frontend.typecheck.branches import Branches
 from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused, region_of
 from lend.frontend.typecheck.entities import Entity, Number, Poison, Python, Scalar, TupleOf
+from lend.frontend.typecheck.vectors import Vectors, is_vector
 from lend.frontend.typecheck.wording import literal_text, shown
 from lend.ir import typed
 from lend.ir.typed import BinaryOperator, Value
@@ -38,7 +38,7 @@ MAX_LITERAL_BITS = 4096
 MAX_LITERAL_PAIRS = 16
 
 
-class Operators(Branches):
+class Operators(Vectors):
     """Typing of operators."""
 
     def operate(self, op: str, left: Entity, right: Entity, span: Span) -> Entity:
@@ -55,6 +55,8 @@ class Operators(Branches):
             )
         if op in ("==", "!=") and (isinstance(left, Python) or isinstance(right, Python)):
             return self.compare_objects(op, left, right, span)
+        if is_vector(left) or is_vector(right):
+            return self.operate_vectors(op, left, right, span)
         if isinstance(left, TupleOf) and isinstance(right, TupleOf):
             if op == "+":
                 return TupleOf((*left.items, *right.items))
@@ -257,6 +259,8 @@ class Operators(Branches):
             if isinstance(truth, Number):
                 return Number(not truth.value, BOOL_)
             return Scalar(self.unary("not", truth.value, span))
+        if is_vector(operand):
+            return self.by_items([operand], span, f"`{op}`", lambda items: self.negate(op, items[0], span))
         a = self.number(operand, span, f"an operand of `{op}`")
         type = self.scalar_type(a)
         if isinstance(a, Number):
@@ -348,6 +352,9 @@ class Operators(Branches):
         """`min` or `max` of two or more; tuples are compared place by place, NaN wins."""
         result = items[0]
         for item in items[1:]:
+            if is_vector(result) or is_vector(item):
+                result = self.by_items([result, item], span, f"`{op}`", lambda pair: self.extremum(op, pair, span))
+                continue
             if isinstance(result, TupleOf) and isinstance(item, TupleOf):
                 result = self.tuple_extremum(op, result, item, span)
                 continue

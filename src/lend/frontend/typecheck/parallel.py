@@ -16,12 +16,12 @@ from lend.diagnostics.spans import Span
 from lend.diagnostics.words import counted
 from lend.frontend.typecheck.assigned import assigned_names
 from lend.frontend.typecheck.emitter import Level, Team, region_of
-from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Reducing, Scalar, TupleOf
+from lend.frontend.typecheck.entities import Conflict, Entity, Missing, Number, Record, Reducing, Scalar, TupleOf
 from lend.frontend.typecheck.loops import MAX_ATTEMPTS, Loops
 from lend.frontend.typecheck.merging import Form, Gone, Parts, Strong, Weak
 from lend.ir import syntax, typed
 from lend.ir.typed import BinaryOperator, Extent, Reduction, Region, Value
-from lend.language.types import BOOL_, INDEX
+from lend.language.types import BOOL_, INDEX, VectorType
 
 NUMBERS = {3: "three", 6: "six"}
 WHAT = {"lend.grid": "extents", "lend.blocks": "extents", "lend.threads": "sizes"}
@@ -225,7 +225,7 @@ class ParallelLoops(Loops):
             self.names[name] = Missing((where,) if where else (), loop.private, _PRIVATE)
         for name, entity in reduced.items():
             outside = before[name]
-            if isinstance(outside, Reducing) and isinstance(entity, Scalar | TupleOf):
+            if isinstance(outside, Reducing) and isinstance(entity, Scalar | TupleOf | Record):
                 entity = replace(outside, current=entity)
             self.names[name] = entity
         return ends, refused
@@ -247,10 +247,12 @@ class ParallelLoops(Loops):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
             self.conform(so_far(before[name]), forms[name], span, inits)
             current = self.instantiate(forms[name], name, span, parameters, [])
-            groups.append(Reduction(operator, tuple(inits)))
-            if not isinstance(current, Scalar | TupleOf):
+            if not isinstance(current, Scalar | TupleOf | Record):
                 self.refuse("L0404", f"`{name}` cannot be reduced", declared, "not a number or a tuple of numbers")
-            self.check_reduction(name, operator, tuple(inits), declared)
+            apart = isinstance(current, Record)  # the items of a vector are
+            for carried in [(value,) for value in inits] if apart else [tuple(inits)]:
+                groups.append(Reduction(operator, carried))
+                self.check_reduction(name, operator, carried, declared)
             inside[name] = Reducing(name, operator, current, declared)
         return groups, inside
 
@@ -272,7 +274,9 @@ def so_far(entity: Entity) -> Entity:
 
 
 def reducible(form: Form) -> bool:
-    """Whether a reduction can carry values of a form: a number, or a tuple of numbers."""
+    """Whether a reduction can carry values of a form: a number, a vector, or a tuple of numbers."""
     if isinstance(form, Parts):
-        return form.type is None and all(isinstance(item, Strong | Weak) for item in form.items)
+        return (form.type is None or isinstance(form.type, VectorType)) and all(
+            isinstance(item, Strong | Weak) for item in form.items
+        )
     return isinstance(form, Strong | Weak)

@@ -16,6 +16,7 @@ from lend.frontend.typecheck.calls import Calls
 from lend.frontend.typecheck.conversions import literal_default
 from lend.frontend.typecheck.emitter import Refused
 from lend.frontend.typecheck.entities import Entity, Missing, Number, Poison, Python, Record, Reducing, Scalar, TupleOf
+from lend.frontend.typecheck.vectors import is_vector
 from lend.frontend.typecheck.wording import type_name
 from lend.ir import syntax
 from lend.ir.typed import BinaryOperator, Value
@@ -33,10 +34,10 @@ class Reductions(Calls):
     def reduce_augmented(self, variable: Reducing, statement: syntax.AugAssign) -> None:
         """`s += e` inside the parallel loop that reduces s."""
         value = self.settle(self.check(statement.value))
-        assert isinstance(variable.current, Scalar)
+        assert isinstance(variable.current, Scalar | Record)
         self.require_join(variable, variable.current, value, statement.span)
         new = self.operate(statement.op, variable.current, value, statement.span)
-        assert isinstance(new, Scalar)
+        assert isinstance(new, Scalar | Record)
         self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
 
     def reduce_assign(self, variable: Reducing, statement: syntax.Assign) -> None:
@@ -48,7 +49,7 @@ class Reductions(Calls):
         for item in items:
             self.require_join(variable, variable.current, item, statement.span)
         new = self.extremum(variable.operator, [variable.current, *items], statement.span)
-        assert isinstance(new, Scalar | TupleOf)
+        assert isinstance(new, Scalar | TupleOf | Record)
         self.names[variable.name] = Reducing(variable.name, variable.operator, new, variable.declared)
 
     def require_join(self, variable: Reducing, current: Entity, value: Entity, span: Span) -> None:
@@ -114,7 +115,8 @@ class Reductions(Calls):
             outer = before[name]
             if isinstance(outer, Reducing) and outer.operator != operator:  # a block's part of it, changed by its threads
                 self.refuse_reduction_write(name, outer.operator, outer.declared, statement.span)
-            if operator is not None and name not in found and isinstance(outer, Number | Scalar | TupleOf | Reducing):
+            reducible = isinstance(outer, Number | Scalar | TupleOf | Reducing) or is_vector(outer)
+            if operator is not None and name not in found and reducible:
                 found[name] = (operator, span)
             elif operator is None or found.get(name, (operator,))[0] != operator or name not in found:
                 self.refuse_host_write(name, statement, before[name], found.get(name), extremum_by_branch(body, statement, name))
@@ -157,6 +159,8 @@ class Reductions(Calls):
         fix = f"use another name inside the loop, or reduce: `{name} += ...`, `{name} = max({name}, ...)`"
         if isinstance(before, Record):
             fix = "reduce into a number of its own, and build the record after the loop"
+            if is_vector(before):
+                fix = f"reduce the whole vector: `{name} += ...`, `{name} = max({name}, ...)`"
         elif not isinstance(before, Number | Scalar | TupleOf):
             fix = "use another name inside the loop"
         elif isinstance(statement, syntax.AugAssign) and statement.op == "-":

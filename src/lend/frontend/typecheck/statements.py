@@ -36,12 +36,13 @@ from lend.frontend.typecheck.entities import (
     TupleOf,
 )
 from lend.frontend.typecheck.reductions import Reductions
+from lend.frontend.typecheck.vectors import is_vector
 from lend.ir import syntax, typed
 from lend.ir.typed import Operation
 from lend.language import intrinsics
 from lend.language.dtypes import scalar_of_class
 from lend.language.structs import struct_type
-from lend.language.types import BOOL_, Borrow, ScalarType, StructType
+from lend.language.types import BOOL_, Borrow, ScalarType, StructType, VectorType
 
 FLAGS = ("#continue", "#break", "#return")
 _FLAG_OF: dict[Flag, type[syntax.Stmt]] = {"#continue": syntax.Continue, "#break": syntax.Break, "#return": syntax.Return}
@@ -183,6 +184,8 @@ class Statements(Reductions):
 
     def unpack(self, value: Entity, count: int, span: Span) -> tuple[Entity, ...]:
         """The parts of a tuple for so many targets."""
+        if is_vector(value) and len(self.items_of(value)) == count:
+            return self.items_of(value)
         if not isinstance(value, TupleOf):
             self.refuse("L0219", f"{self.describe(value)} cannot be unpacked into {count} names", span, f"{count} names here")
         if len(value.items) != count:
@@ -207,6 +210,9 @@ class Statements(Reductions):
     def assign_element(self, target: syntax.Subscript, value: Entity, span: Span) -> None:
         """`x[i] = value`."""
         base = self.check(target.value)
+        if is_vector(base):
+            self.replace_item(base, self.item_index(base, target), value, target)
+            return
         if isinstance(base, Element):
             self.refuse(
                 "L0211", f"a `{base.type}` has no elements", target.span, "not an array", fix="assign to one of its fields"
@@ -249,21 +255,16 @@ class Statements(Reductions):
                 return
             self.store(base.array, base.indices, (*base.path, position), base.type.fields[position][1], value, span)
             return
-        if isinstance(base, Record) and isinstance(target.value, syntax.Name):
-            self.require_own(target.value)
+        if isinstance(base, Record) and isinstance(target.value, syntax.Name | syntax.Attribute):
             position = base.type.index_of(target.name)
-            if position is None:
+            if position is None or isinstance(base.type, VectorType):
                 self.field(base, target)
                 return
+            self.require_own(target)
             member = base.type.fields[position][1]
-            if isinstance(member, ScalarType):
-                value = Scalar(self.convert(value, member, span, f"the field `{target.name}`"))
-            elif not isinstance(value, Record) or value.type is not member:
-                self.refuse(
-                    "L0219", f"the field `{target.name}` is `{member}`, not {self.describe(value)}", span, "assigned here"
-                )
-            items = (*base.items[:position], value, *base.items[position + 1 :])
-            self.names[target.value.id] = Record(base.type, items)
+            new = self.part_of_record(value, member, f"the field `{target.name}`", span, "assigned here")
+            items = (*base.items[:position], new, *base.items[position + 1 :])
+            self.assign(target.value, Record(base.type, items), span)
             return
         advice = {"real": "write `complex(re, im)`", "imag": "write `complex(re, im)`"}
         fix = "build a new record" if isinstance(base, Record) else advice.get(target.name)
@@ -271,9 +272,11 @@ class Statements(Reductions):
             "L0219", f"fields of {self.describe(base)} cannot be assigned", target.span, "not a field of an element", fix=fix
         )
 
-    def require_own(self, target: syntax.Name) -> None:
+    def require_own(self, target: syntax.Expr) -> None:
         """Refuse to change a record of another function: it is a value, and only this function's name would change."""
-        if target.id not in self.names:
+        while isinstance(target, syntax.Attribute | syntax.Subscript):
+            target = target.value
+        if isinstance(target, syntax.Name) and target.id not in self.names:
             self.refuse(
                 "L0219",
                 f"`{target.id}` is not this function's own, and cannot be changed here",
@@ -294,9 +297,15 @@ class Statements(Reductions):
             return
         if isinstance(target, syntax.Subscript):
             base = self.check(target.value)
+            if is_vector(base):
+                return self.augmented_item(base, statement, target)
             if isinstance(base, Array):
                 self.require_writable(base, target.span)
                 place = self.place(base, target)
+                if isinstance(place, Element) and isinstance(place.type, VectorType):
+                    new = self.operate(statement.op, self.settle(place), self.settle(self.check(statement.value)), span)
+                    self.store(base, place.indices, place.path, place.type, new, span)
+                    return
                 if isinstance(place, tuple) and base.value.array.borrow is Borrow.ATOMIC:
                     return self.atomic_augmented(base, place, statement)
                 if isinstance(place, tuple):
@@ -311,7 +320,8 @@ class Statements(Reductions):
             if isinstance(base, Element):
                 self.require_writable(base.array, target.span)
                 field = self.field(base, target)
-                if isinstance(field, Scalar):
+                if isinstance(field, Scalar) or is_vector(field):
+                    field = self.settle(field)
                     position = base.type.index_of(target.name)
                     assert position is not None
                     new = self.operate(statement.op, field, self.settle(self.check(statement.value)), span)
@@ -348,7 +358,7 @@ class Statements(Reductions):
     def annotated_assignment(self, statement: syntax.AnnAssign) -> None:
         """`name: type = value`: the value becomes that type, if nothing is lost."""
         type = self.annotation_type(statement.annotation)
-        scalar, struct = (type, None) if isinstance(type, ScalarType) else (None, type)
+        scalar = type if isinstance(type, ScalarType) else None
         if statement.value is None:
             self.names.setdefault(
                 statement.target.id,
@@ -362,12 +372,12 @@ class Statements(Reductions):
             self.bind_name(
                 statement.target, Scalar(self.convert(value, scalar, statement.span, f"the variable `{statement.target.id}`"))
             )
-        elif isinstance(value, Record) and value.type is struct:
-            self.bind_name(statement.target, value)
+        elif (record := self.fitted(value, type, statement.span, f"the variable `{statement.target.id}`")) is not None:
+            self.bind_name(statement.target, record)
         else:
             self.refuse(
                 "L0219",
-                f"`{statement.target.id}` is declared as `{struct}`, not {self.describe(value)}",
+                f"`{statement.target.id}` is declared as `{type}`, not {self.describe(value)}",
                 statement.span,
                 "assigned here",
             )

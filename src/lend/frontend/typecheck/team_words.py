@@ -16,7 +16,7 @@ from lend.frontend.typecheck.entities import Array, Entity, Number, Python, Scal
 from lend.ir import syntax, typed
 from lend.ir.typed import SubgroupOperator, Value
 from lend.language.borrows import BorrowAnnotation
-from lend.language.types import ATOMIC_ELEMENTS, BOOL_, I32, INDEX, U64, Borrow, Layout, ScalarType, array_type
+from lend.language.types import ATOMIC_ELEMENTS, BOOL_, I32, INDEX, U64, Borrow, Layout, ScalarType, VectorType, array_type
 
 MAX_SUBGROUP = 64
 _OPERATORS: dict[str, SubgroupOperator] = {name: name for name in get_args(SubgroupOperator)}
@@ -38,14 +38,14 @@ class TeamWords(Atomics):
                 "a private array is a thread's own",
                 fix="make it inside `lend.threads`, or share one between the threads: `lend.shared(...)`",
             )
-        element, sizes = self.element_and_sizes("local", arguments, span)
-        constant = self.constant_sizes("local", sizes, span)
+        element, sizes, vector = self.element_and_sizes("local", arguments, span)
+        constant = self.constant_sizes("local", sizes, span, vector)
         result = self.new_value(array_type(element, len(constant), Borrow.OWNED, Layout.C), span)
         self.emit(typed.Local(span, result, tuple(constant)))
-        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result)
+        return Array(result, "lend.local(...)", tuple(Number(n, None) for n in constant), result, vector=vector)
 
-    def constant_sizes(self, name: str, sizes: list[Entity], span: Span) -> tuple[int, ...]:
-        """The sizes of an array whose size the code is compiled for."""
+    def constant_sizes(self, name: str, sizes: list[Entity], span: Span, vector: VectorType | None) -> tuple[int, ...]:
+        """The sizes of an array (of vectors) whose size the code is compiled for."""
         constant: list[int] = []
         for size in sizes:
             if not isinstance(size, Number):
@@ -63,8 +63,8 @@ class TeamWords(Atomics):
                     "L0217", f"a size is an integer of 0 or more, not `{size.value}`", self.where(size, span), "this size"
                 )
             constant.append(int(size.value))
-        self.sizes(sizes, span, f"lend.{name}")
-        return tuple(constant)
+        self.sizes(sizes, span, f"lend.{name}", vector)
+        return (*constant, vector.length) if vector is not None else tuple(constant)
 
     def shared(self, arguments: list[Entity], span: Span) -> Array:
         """`lend.shared(f32, 16, 16)`, `lend.shared(Atomic[i32], 64)`."""
@@ -77,11 +77,11 @@ class TeamWords(Atomics):
             borrow = Borrow.ATOMIC
             self.atomic_annotation(annotation, span)
             arguments = [Python(annotation.element), *arguments[1:]]
-        element, sizes = self.element_and_sizes("shared", arguments, span)
-        constant = self.constant_sizes("shared", sizes, span)
+        element, sizes, vector = self.element_and_sizes("shared", arguments, span)
+        constant = self.constant_sizes("shared", sizes, span, vector)
         result = self.new_value(array_type(element, len(constant), borrow, Layout.C), span)
         self.emit(typed.Shared(span, result, constant))
-        return Array(result, "lend.shared(...)", tuple(Number(n, None) for n in constant), result)
+        return Array(result, "lend.shared(...)", tuple(Number(n, None) for n in constant), result, vector=vector)
 
     def atomic_of(self, expression: syntax.Subscript) -> Entity:
         """`Atomic[i32]`, for `lend.shared`."""

@@ -83,7 +83,7 @@ class Wording(Emitter):
             case Scalar():
                 return "a literal" if entity.literals is not None else shown(entity.value.scalar)
             case Array():
-                return f"an array of {counted(len(entity.shape), 'dimension')}"
+                return f"an array of {counted(len(entity.sizes), 'dimension')}"
             case Element() | Record():
                 return f"a `{entity.type.name}`"
             case TupleOf():

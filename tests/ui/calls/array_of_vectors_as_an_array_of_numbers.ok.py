@@ -1,0 +1,23 @@
+from typing import Literal
+
+import numpy as np
+
+import lend
+from lend import Out, Ref, Vec, f32
+from lend.dims import N
+
+Three = Vec[f32, Literal[3]]
+
+
+@lend.function
+def total(p: Ref[Three, N]) -> f32:
+    return sum(p[0])
+
+
+@lend.kernel
+def totals(p: Ref[Three, N], out: Out[f32, N]):
+    for i in lend.grid(N):
+        out[i] = total(p)
+
+
+totals(np.ones((4, 3), np.float32), np.empty(4, np.float32))

@@ -1,0 +1,17 @@
+from typing import Literal
+
+import numpy as np
+
+import lend
+from lend import Ref, Vec, f32
+from lend.dims import N
+
+Three = Vec[f32, Literal[3]]
+
+
+@lend.kernel
+def first(p: Ref[Vec[float, 3], N]) -> f32:
+    return p[0][0]
+
+
+first(np.ones((4, 3), np.float32))
