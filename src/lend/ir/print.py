@@ -263,7 +263,7 @@ class _Printer:
             case typed.Distinct():
                 return f"distinct {self.uses(operation.operands)}"
             case typed.Within():
-                return f"within {self.uses(operation.operands)} {operation.count}{' in order' if operation.offsets else ''}"
+                return f"within {self.uses(operation.operands)}{' in order' if operation.offsets else ''}"
             case typed.WithinRest():
                 return f"within rest {self.uses(operation.operands)}"
             case typed.Exceed():

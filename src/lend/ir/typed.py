@@ -234,9 +234,9 @@ class Size(_OneResult):
 
 @dataclass(frozen=True, eq=False)
 class Within(_OneResult):
-    """Whether the elements `first … first + count - 1` of an index array of layout C lie in 0..bound-1 (planned).
+    """Whether the element `first` of an index array of layout C lies in 0..bound-1 (planned).
 
-    Of `offsets`, two of them: in 0..bound, and the second not less than the first.
+    Of `offsets`, it and the next one: in 0..bound, and the second not less than the first.
     If not, the kernel ends after the region with a fault at `site`, which is `WRONG_INDEX`.
     """
 
@@ -244,7 +244,6 @@ class Within(_OneResult):
     result: Value
     array: Value
     first: Value
-    count: int
     bound: Value | int
     site: int
     offsets: bool = False

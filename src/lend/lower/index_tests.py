@@ -20,26 +20,20 @@ UNLIKELY = (1, LIKELY[0])
 
 
 def write_within(writer: FunctionWriter, operation: Within) -> None:
-    """Whether some elements are indices, or two of them offsets; a fault if not."""
+    """Whether an element is an index, or two of them offsets; a fault if not."""
     builder, array = writer.builder, writer.array(operation.array)
     element = array.type.element
     assert isinstance(element, ScalarType)
     pointer = address(writer, array, [writer.scalar(operation.first)], ())
-    bits, suffix = element.bits, writer.access(operation.array)
+    suffix = writer.access(operation.array)
     limit = _limit(writer, operation.bound, element, operation.offsets)
     if operation.offsets:
         second = address(writer, array, [add(builder, writer.scalar(operation.first), "1")], ())
         low, high = (_load(writer, element, place, suffix) for place in (pointer, second))
         ordered, inside = builder.emit(f"icmp ule i64 {low}, {high}"), builder.emit(f"icmp ule i64 {high}, {limit}")
         holds = builder.emit(f"select i1 {ordered}, i1 {inside}, i1 false")
-    elif operation.count == 1:
-        holds = builder.emit(f"icmp ult i64 {_load(writer, element, pointer, suffix)}, {limit}")
     else:
-        vector, name = f"<{operation.count} x i{bits}>", f"llvm.vector.reduce.umax.v{operation.count}i{bits}"
-        builder.module.declare(name, f"declare i{bits} @{name}({vector})")
-        loaded = builder.emit(f"load {vector}, ptr {pointer}, align {element.bytes}{suffix}")
-        greatest = builder.emit(f"call i{bits} @{name}({vector} {loaded})")
-        holds = builder.emit(f"icmp ult i64 {_wide(writer, element, greatest)}, {limit}")
+        holds = builder.emit(f"icmp ult i64 {_load(writer, element, pointer, suffix)}, {limit}")
     writer.bind(operation.result, writer.check(holds, operation.site, Failure))
 
 
@@ -92,10 +86,7 @@ def _ends(writer: FunctionWriter, offsets: ArrayValue, suffix: str, whole: str) 
 
 def _load(writer: FunctionWriter, element: ScalarType, pointer: str, suffix: str) -> str:
     """An element, as a number without a sign."""
-    return _wide(writer, element, writer.builder.emit(f"load i{element.bits}, ptr {pointer}, align {element.bytes}{suffix}"))
-
-
-def _wide(writer: FunctionWriter, element: ScalarType, value: str) -> str:
+    value = writer.builder.emit(f"load i{element.bits}, ptr {pointer}, align {element.bytes}{suffix}")
     return value if element.bits == 64 else writer.builder.emit(f"zext i{element.bits} {value} to i64")
 
 

@@ -308,9 +308,10 @@ class RegionWriter(FunctionWriter):
         cost more than long bodies save; where each step is tested as well, not at all (`gathers.py`).
         """
         foretold = None not in self._variations.length(loop.extent) or self._lengths.get(loop.extent, 0) >= LONG
+        if tests_steps(loop):
+            line = (self.builder.module.metadata('!{!"llvm.loop.align", i32 64}'),) if gathers(loop, self.gathers) else ()
+            return (*self.rolled, *line)
         if not foretold and gathers(loop, self.gathers):
-            if tests_steps(loop):
-                return (*self.rolled, self.builder.module.metadata('!{!"llvm.loop.align", i32 64}'))
             return (self.builder.module.metadata('!{!"llvm.loop.unroll.count", i32 2}'),)
         if foretold or control.counts_itself(self.scalar(loop.extent.lower), self.scalar(loop.extent.step)):
             return ()

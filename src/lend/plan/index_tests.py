@@ -1,14 +1,14 @@
 """Index arrays that the loop which reads them tests as it goes, so that they are read once.
 
 Does: look whether sequential loops in the first parallel loop of a kernel go along an `Index` array, and put the tests of its
-elements into these: `STRIP` elements at a time, each strip before it is used.  Does not: prove that the array is read whole
+elements into these, each before it is used (`tested_steps.py`).  Does not: prove that the array is read whole
 (`checks/read_whole.py`), or write code (`lower/index_tests.py`).
 
 Invariants, for the promise that a wrong index is found before anything runs:
 - Every element is tested: the array is proved to be read whole, and each of its reads stands in such a loop, at its index.
-- No element is used before it is tested: a strip with a wrong one is left out. So nothing that a proof concludes from the promise
-  happens without it, and what is left out decides neither subscripts nor lengths of loops: a strip carries nothing, and no loop
-  of the region takes its length from what the region loads of temporaries.
+- No element is used before it is tested: a step with a wrong one is left out, with those after it. So nothing that a proof
+  concludes from the promise happens without it, and what is left out decides neither subscripts nor lengths of loops: a step
+  carries nothing, and no loop of the region takes its length from what the region loads of temporaries.
 - Nobody sees that something ran: until the loop ends, in the loop and before it, only temporaries of the kernel are written, and
   nothing else can fail but for want of memory.
 """
@@ -20,16 +20,14 @@ from dataclasses import replace
 
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
-from lend.ir.clone import clone
-from lend.ir.typed import Allocate, Extent, For, If, Kernel, Load, Operation, Parallel, Region, Store, Value
-from lend.language.abi import WRONG_INDEX
-from lend.language.types import BOOL_, INDEX, Layout
+from lend.ir.typed import Allocate, For, If, Kernel, Load, Operation, Parallel, Region, Store, Value
+from lend.language.types import Layout
+from lend.plan.tested_steps import TestedSteps
 from lend.schedule.innermost import integer_constants
 from lend.schedule.operations import OperationWriter
 
-STRIP_BITS = 6
-STRIP = 1 << STRIP_BITS
-"""Elements that are tested together: so few that their use overlaps with the next ones' test."""
+TOGETHER_BITS = 3
+"""So many bits has the number of steps that are taken together."""
 
 SIMPLE = (typed.Constant, typed.Unary, typed.Binary, typed.Math, typed.Cast, typed.Size)
 
@@ -56,7 +54,7 @@ class LoopWithTests:
         operations: list[Operation] = []
         for operation in region.operations:
             if isinstance(operation, For) and operation in self.arrays:
-                operations += _in_strips(operation, self.arrays[operation])
+                operations += _tested_loop(operation, self.arrays[operation])
             elif isinstance(operation, For):
                 operations.append(replace(operation, body=self._region(operation.body)))
             elif isinstance(operation, If):
@@ -66,39 +64,12 @@ class LoopWithTests:
         return replace(region, operations=tuple(operations))
 
 
-def _in_strips(loop: For, arrays: tuple[tuple[Value, Value | int], ...]) -> list[Operation]:
-    """The loop over whole strips, and over what is left of them."""
-    lower, upper, step = loop.extent.lower, loop.extent.upper, loop.extent.step
-    index = loop.body.parameters[0]
-    writer = OperationWriter(loop.span)
-    zero, bits = writer.constant(0, index.scalar), writer.constant(STRIP_BITS, index.scalar)
-    length = writer.binary("max", writer.binary("sub", upper, lower), zero)
-    whole = writer.binary("shl", writer.binary("shr", length, bits), bits)
-    middle = writer.binary("add", lower, whole)
-    width = writer.constant(STRIP, index.scalar)
-
-    def strip(writer: OperationWriter, first: Value) -> None:
-        inner, k = OperationWriter(loop.span), Value(INDEX, loop.span)
-        single(inner, inner.binary("add", first, inner.cast(k, index.scalar)))
-        region = Region((k,), tuple(inner.operations), ())
-        writer.operations.append(For(loop.span, (), writer.extent(STRIP), (), region, False, None))
-
-    def single(writer: OperationWriter, place: Value) -> None:
-        mapping = {index: place}
-        writer.operations += [clone(operation, mapping) for operation in loop.body.operations]
-
-    for extent, count, body in ((Extent(lower, middle, width), STRIP, strip), (Extent(middle, upper, step), 1, single)):
-        first, inner, guarded = Value(index.type, loop.span), OperationWriter(loop.span), OperationWriter(loop.span)
-        body(guarded, first)
-        holds: Value | None = None
-        for array, bound in arrays:
-            result = Value(BOOL_, loop.span)
-            inner.operations.append(typed.Within(loop.span, result, array, first, count, bound, WRONG_INDEX))
-            holds = result if holds is None else inner.binary("and", holds, result)
-        assert holds is not None
-        nothing = Region((), (), ())
-        inner.operations.append(If(loop.span, (), holds, Region((), tuple(guarded.operations), ()), nothing))
-        writer.operations.append(For(loop.span, (), extent, (), Region((first,), tuple(inner.operations), ()), False, None))
+def _tested_loop(loop: For, arrays: tuple[tuple[Value, Value | int], ...]) -> list[Operation]:
+    writer, steps = OperationWriter(loop.span), TestedSteps(loop, arrays)
+    if steps.long:
+        steps.one_by_one(writer, ())
+    else:
+        steps.together(writer, TOGETHER_BITS, ())
     return writer.operations
 
 

@@ -25,19 +25,17 @@ from dataclasses import replace
 from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.clone import clone
-from lend.ir.typed import Binary, Extent, For, If, Kernel, Load, Operation, Parallel, Parameter, Region, Value
+from lend.ir.typed import Binary, For, If, Kernel, Load, Operation, Parallel, Parameter, Region, Value
 from lend.language.abi import WRONG_INDEX
 from lend.language.types import BOOL_, F32, F64, ArrayType, Borrow, Layout
 from lend.plan.gathers import gathered_loads
 from lend.plan.index_tests import deciding, first_loop, operations_in
+from lend.plan.tested_steps import TestedSteps
 from lend.schedule.innermost import integer_constants
 from lend.schedule.operations import OperationWriter
 
 TOGETHER_BITS = 2
-TOGETHER = 1 << TOGETHER_BITS
-"""Steps that are taken together where elements are near."""
-LONG_STEP = 24
-"""Steps of more operations are taken one by one: there is little to gain."""
+"""So many bits has the number of steps that are taken together where elements are near."""
 
 
 def _bound(parameter: Parameter) -> Value | int:
@@ -70,7 +68,7 @@ class RowsWithTests:
             else:
                 inner.append(operation)
         holds = Value(BOOL_, span)
-        test = typed.Within(span, holds, self.offsets.value, body.parameters[0], 2, _bound(self.offsets), WRONG_INDEX, True)
+        test = typed.Within(span, holds, self.offsets.value, body.parameters[0], _bound(self.offsets), WRONG_INDEX, True)
         guarded = If(span, (), holds, Region((), tuple(inner), ()), Region((), (), ()))
         parallel = replace(self.parallel, body=replace(body, operations=(test, guarded)))
         for parameter in self.indices:
@@ -94,57 +92,17 @@ class RowsWithTests:
     def _either(self, loop: For, far: Value | None) -> list[Operation]:
         """A loop along a row: step by step where elements are far, else several steps at a time, as far as that goes."""
         writer = OperationWriter(loop.span)
-        if sum(1 for _ in operations_in(loop.body)) > LONG_STEP:
-            self._loop(writer, loop, loop.extent, 1, loop.inits, loop.results)
+        steps = TestedSteps(loop, tuple((parameter.value, _bound(parameter)) for parameter in self.loops[loop]))
+        if steps.long:
+            steps.one_by_one(writer, loop.results)
             return writer.operations
-        self._near(writer, loop)
+        steps.together(writer, TOGETHER_BITS, loop.results)
         if far is None:
             return writer.operations
-        inits, results = loop.inits, tuple(Value(value.type, loop.span) for value in loop.results)
-        single = OperationWriter(loop.span)
-        self._loop(single, loop, loop.extent, 1, inits, results)
+        results, single = tuple(Value(value.type, loop.span) for value in loop.results), OperationWriter(loop.span)
+        steps.one_by_one(single, results)
         then = Region((), tuple(single.operations), results)
         return [If(loop.span, loop.results, far, then, _yielding(writer, loop.results))]
-
-    def _near(self, writer: OperationWriter, loop: For) -> None:
-        """Steps in fours, and what is left of them."""
-        lower, upper = loop.extent.lower, loop.extent.upper
-        bits = writer.constant(TOGETHER_BITS, lower.scalar)
-        whole = writer.binary("shl", writer.binary("shr", writer.binary("sub", upper, lower), bits), bits)  # not negative
-        middle = writer.binary("add", lower, whole)
-        together = Extent(lower, middle, writer.constant(TOGETHER, lower.scalar))
-        carried = tuple(Value(value.type, loop.span) for value in loop.results)
-        self._loop(writer, loop, together, TOGETHER, loop.inits, carried)
-        self._loop(writer, loop, Extent(middle, upper, loop.extent.step), 1, carried, loop.results)
-
-    def _loop(
-        self, writer: OperationWriter, loop: For, extent: Extent, count: int, inits: tuple[Value, ...], results: tuple[Value, ...]
-    ) -> None:
-        """A loop that does `count` steps in each of its own, tests each of them first, and ends at a wrong index."""
-        span, (index, *carried) = loop.span, loop.body.parameters
-        inner = OperationWriter(span)
-        go_on, stop = inner.constant(False, BOOL_), inner.constant(True, BOOL_)
-        first, *values = parameters = tuple(Value(value.type, span, value.name) for value in (index, *carried))
-
-        def steps(number: int, values: list[Value]) -> tuple[list[Operation], tuple[Value, ...]]:
-            if number == count:
-                return [], (go_on, *values)
-            begin = OperationWriter(span)
-            place = first if number == 0 else begin.binary("add", first, begin.constant(number, first.scalar))
-            mapping = dict(zip((index, *carried), (place, *values), strict=True))
-            operations = [clone(operation, mapping) for operation in loop.body.operations]
-            following, yields = steps(number + 1, [mapping.get(value, value) for value in loop.body.yields])
-            operations += following
-            for parameter in reversed(self.loops[loop]):
-                holds, out = Value(BOOL_, span), tuple(Value(value.type, span) for value in yields)
-                test = typed.Within(span, holds, parameter.value, place, 1, _bound(parameter), WRONG_INDEX)
-                then, orelse = Region((), tuple(operations), yields), Region((), (), (stop, *values))
-                operations, yields = [test, If(span, out, holds, then, orelse)], out
-            return [*begin.operations, *operations], yields
-
-        operations, yields = steps(0, list(values))
-        body = Region(parameters, (*inner.operations, *operations), yields)
-        writer.operations.append(For(span, results, extent, inits, body, True, None))
 
 
 def _yielding(writer: OperationWriter, results: tuple[Value, ...]) -> Region:
