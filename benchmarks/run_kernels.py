@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import runpy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,14 +48,36 @@ def compilations(
                     runpy.run_path(str(path), run_name="__main__")
     finally:
         listen(None)
-    found: list[Compilation] = []
-    seen: set[tuple[str, str]] = set()
+    return distinct(kernels, every=every, library=library), int(status)
+
+
+def distinct(kernels: Iterable[Any], *, every: bool, library: bool) -> list[Compilation]:
+    """Their specialisations. What one place makes again is the same kernel only if types, mathematics and captured values are."""
+    found: dict[Any, Compilation] = {}
     for kernel in kernels:
         if not library and kernel.front_end()[1].function.__module__.startswith("lend."):
             continue
         for compilation in list(kernel.compilations())[: None if every else 1]:
-            key = (compilation.tree.span.source.filename, f"{compilation.tree.span.line} {compilation.types}")
-            if key not in seen:
-                seen.add(key)
-                found.append(compilation)
-    return found, int(status)
+            captured, span = compilation.captured, compilation.tree.span
+            key = (span.source.filename, span.line, str(compilation.types), compilation.math, _closure(captured.closure))
+            found.setdefault(key, compilation)
+    return list(found.values())
+
+
+def _closure(cells: Mapping[str, Any], around: frozenset[int] = frozenset()) -> str:
+    """What a function has captured: values as they are written, functions and kernels by name and what they have captured."""
+    values = {name: _value(cell, around) for name, cell in sorted(cells.items()) if id(cell) not in around}
+    return str(values) if values else ""
+
+
+def _value(cell: Any, around: frozenset[int]) -> str:
+    try:
+        value = cell.cell_contents
+    except ValueError:  # not yet
+        return ""
+    function = getattr(value, "__wrapped__", value)
+    if not hasattr(function, "__qualname__"):
+        return repr(value)
+    code, closure = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
+    inner: dict[str, Any] = dict(zip(code.co_freevars, closure, strict=True)) if code is not None else {}
+    return f"{function.__module__}.{function.__qualname__}{_closure(inner, around | {id(cell)})}"

@@ -123,7 +123,10 @@ def every_call() -> Iterator[None]:
             inside.call = False
         assert type(wrong) is type(error) and str(wrong) == str(error), f"{self.__name__}: {error!r} there, {wrong!r} here"
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del wrong, error  # a frame and what is raised in it would hold each other, and the arrays
         strict = has_one_result(self)
         compare(own, values, strict, f"{self.__name__}: argument")
         compare(here, there, strict, f"{self.__name__}: result")
