@@ -385,6 +385,24 @@ def test_a_computed_index_of_a_value_outside_is_a_fault(target):
             run((1, 2, 3), 3)
 
 
+def test_an_index_that_an_array_gives_outside_is_a_fault(target):
+    @lend.kernel
+    def mark(j: Ref[i64, N], out: Mut[f32, N]):
+        for i in lend.grid(N):
+            v = Three(1, 2, 3)
+            v[j[i]] = 9
+            out[i] = v[0] + 10 * v[1] + 100 * v[2] + 1000 * (v + Three(1))[j[i]]
+
+    out = np.zeros(3, np.float32)
+    for run in (on(mark, target), mark.py):
+        run(np.array([0, 1, 2]), out)
+        assert out.tolist() == [10329, 10391, 10921]
+        with pytest.raises(
+            lend.BoundsError, match=r"index -1 is out of bounds for dimension 0 of v, which has size 3, in iteration i=1"
+        ):
+            run(np.array([0, -1, 2]), out)
+
+
 def test_what_is_taken_for_a_vector(target):
     @lend.kernel
     def second(v: Vec[f64, Literal[2]]) -> f64:

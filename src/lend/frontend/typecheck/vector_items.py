@@ -25,7 +25,7 @@ class VectorItems(Arrays):
     def subscript_of(self, base: Entity, expression: syntax.Subscript) -> Entity:
         """`base[indices]` read."""
         if is_vector(base):
-            return self.item(base, self.item_index(base, expression), expression.span)
+            return self.item(base, self.item_index(base, expression), expression)
         if isinstance(base, Python) and base.object is Vec:
             return self.vector_class_of(expression)
         if isinstance(base, Python) and base.object is Literal:
@@ -73,8 +73,9 @@ class VectorItems(Arrays):
         value = self.to_index(number, index.span, "the index of an item")
         return number if isinstance(number, Number) else Scalar(value)
 
-    def item(self, base: Record | Element, index: Number | Scalar, span: Span) -> Entity:
-        """One item of a vector."""
+    def item(self, base: Record | Element, index: Number | Scalar, expression: syntax.Subscript) -> Entity:
+        """One item of a vector, read as `expression`."""
+        span = expression.span
         if isinstance(base, Element) and (base.in_rows or isinstance(index, Number)):
             indices, path = self.item_place(base, index, span)
             return Scalar(self.load(base.array, indices, path, span))
@@ -82,12 +83,13 @@ class VectorItems(Arrays):
         assert isinstance(record, Record)
         if isinstance(index, Number):
             return record.items[int(index.value)]
-        copy = self.private_copy(record, span)
+        copy = self.private_copy(record, expression)
         return Scalar(self.load(copy, (index.value,), (), span))
 
-    def private_copy(self, record: Record, span: Span) -> Array:
-        """A vector as a private array, of which any item can be read or replaced."""
+    def private_copy(self, record: Record, expression: syntax.Subscript) -> Array:
+        """The vector that `expression` indexes, as a private array of which any item can be read or replaced."""
         assert isinstance(record.type, VectorType)
+        span, name = expression.span, expression.value.span.text
         if self.level == "block":
             self.refuse(
                 "L0212",
@@ -97,8 +99,7 @@ class VectorItems(Arrays):
                 fix="write it inside `lend.threads`, or loop with `for k in lend.static_range(...)`",
             )
         element, length = record.type.element, record.type.length
-        name = span.text.rsplit("[", 1)[0]
-        result = self.new_value(array_type(element, 1, Borrow.OWNED, Layout.C), span, name)
+        result = self.new_value(array_type(element, 1, Borrow.OWNED, Layout.C), span, name if name.isidentifier() else None)
         self.emit(typed.Local(span, result, (length,)))
         copy = Array(result, name, (Number(length, None),), result)
         for k, item in enumerate(record.items):
@@ -129,7 +130,7 @@ class VectorItems(Arrays):
         if isinstance(index, Number):
             items[index.value] = converted
         else:
-            copy = self.private_copy(base, span)
+            copy = self.private_copy(base, target)
             self.store(copy, (index.value,), (), type.element, converted, span)
             places = [self.constant(k, INDEX, span) for k in range(len(items))]
             items = [Scalar(self.load(copy, (place,), (), span)) for place in places]
@@ -140,7 +141,7 @@ class VectorItems(Arrays):
         if isinstance(base, Element):
             self.require_writable(base.array, target.span)
         index = self.item_index(base, target)
-        old = self.item(base, index, target.span)
+        old = self.item(base, index, target)
         new = self.operate(statement.op, old, self.settle(self.check(statement.value)), statement.span)
         self.replace_item(base, index, new, target)
 
