@@ -9,21 +9,40 @@ Example: `lend demo --out pictures`
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from lend import __version__
 
+STOPPED_READING = 141
+"""The status that shells give a program whose output nobody reads any more, as in `lend explain | head`."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (the process's own if None); the result is the exit status."""
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more when it ends
+        return STOPPED_READING
+    return status
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command line."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["bench"] and "--compile" not in given:
         from lend.cli import suite
 
         return suite.main(given[1:])
-    options = command_line().parse_args(given)
+    parser = command_line()
+    options = parser.parse_args(given)
+    if options.command is None:
+        parser.print_help()
+        return 2
     if options.command == "check":
         from lend.cli import check
 
@@ -57,7 +76,7 @@ def command_line() -> argparse.ArgumentParser:
     """What `lend` understands."""
     parser = argparse.ArgumentParser(prog="lend", description="Typed Python kernels, compiled, with borrows in their signatures.")
     parser.add_argument("--version", action="version", version=f"lend {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     demo = commands.add_parser(
         "demo",
         help="filter a photograph and heat a plate, compare with NumPy and SciPy, write the pictures",

@@ -27,8 +27,8 @@ from lend.driver.definition import define
 from lend.driver.index_arrays import index_arrays
 from lend.driver.specialisation import Specialisation, compiled, current, specialise, verdicts
 from lend.frontend.capture import Captured, Dependency
-from lend.language.signature import Contract, Signature
-from lend.language.types import MathMode
+from lend.language.signature import ArgumentType, Contract, Signature
+from lend.language.types import MathMode, ScalarType
 from lend.runtime import profile, vectorcall
 from lend.runtime.arguments import Binder, Binding
 from lend.runtime.arrays import has_array
@@ -144,6 +144,7 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
     def lower(self, *args: Any, target: str = "cpu", **kwargs: Any) -> Lowered:
         """The code for the types of these arguments: `.typed`, `.llvm`, `.asm`, `.times`, `.resources`. Nothing runs.
 
+        An argument may be a type: `lower(f32, f32, f32)`; an array given by its element type counts as row-major.
         `target`: `cpu`, `opencl`, `cuda:sm_90`, `hip:gfx942`, …, whether or not such a device is here.
         Without arguments: for the signature's types, arrays row-major; TypeError where a type or a compile-time value is open.
         """
@@ -151,13 +152,17 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             from lend.driver.inspected import inspect
 
             return inspect(self._lowered_types(args, kwargs), target)
-        if not args and not kwargs and self._definition.signature.parameters:
+        open_call = not args and not kwargs and bool(self._definition.signature.parameters)
+        if open_call or self._given(args, kwargs) is not None:
             return _lowered(compiled(self._lowered_types(args, kwargs), snapshot()))
         compilation = self._specialise(self._binder.bind(args, kwargs), snapshot()).compilation
         return _lowered(compilation if compilation.module is not None else compiled(compilation, snapshot()))
 
     def _lowered_types(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compilation:
         """The start of a compilation for the types of arguments, or of the signature."""
+        given = self._given(args, kwargs)
+        if given is not None:
+            return self._definition.compilation(*given)
         if args or kwargs or not self._definition.signature.parameters:
             binding = self._binder.bind(args, kwargs)
             return self._definition.compilation(binding.types, dict(binding.typevars))
@@ -166,14 +171,28 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
             raise TypeError(f"{self.__name__}.lower needs arguments: a compile-time value or the length of a tuple is open")
         return self._definition.compilation(*known)
 
+    def _given(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[ArgumentType, ...], dict[TypeVar, ScalarType]] | None:
+        """The types that arguments mean some of which are types; None if none is."""
+        if not args and not kwargs:
+            return None
+        from lend.driver.given_types import given_types
+
+        return given_types(self._definition.signature, self._binder.in_order(args, kwargs))
+
     def proofs(self, *args: Any, **kwargs: Any) -> Proofs:
         """The verdict of every obligation, for the types of these arguments (or, without any, of the signature). Nothing runs.
 
+        An argument may be a type, as for `lower`; what sizes and values decide then is left open.
         A kernel that is refused for these types has verdicts too; CompileError if its types are wrong.
         """
-        binding = self._binder.bind(args, kwargs) if args or kwargs else None
-        if binding is not None:
-            known: Any = (binding.types, dict(binding.typevars))
+        given = self._given(args, kwargs)
+        binding = self._binder.bind(args, kwargs) if given is None and (args or kwargs) else None
+        if given is not None:
+            known: Any = given
+        elif binding is not None:
+            known = (binding.types, dict(binding.typevars))
         else:
             known = self._definition.known_types()
             if known is None:
@@ -196,11 +215,13 @@ class Kernel(vectorcall.Callable, Generic[P, R]):
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """How the loops of this call run, and why: vectors, memory, threads, what would make them faster. Nothing runs.
 
-        Without arguments: what holds for all sizes of the signature's types, arrays row-major; TypeError where a type or a
-        compile-time value is open. CompileError if the kernel is refused.
+        Without arguments, or with types for them: what holds for all sizes of these types, arrays row-major; TypeError where a
+        type or a compile-time value is open. CompileError if the kernel is refused.
         """
-        binding = self._binder.bind(args, kwargs) if args or kwargs or not self._definition.signature.parameters else None
-        known: Any = None if binding is None else (binding.types, dict(binding.typevars))
+        given = self._given(args, kwargs)
+        call = given is None and bool(args or kwargs or not self._definition.signature.parameters)
+        binding = self._binder.bind(args, kwargs) if call else None
+        known: Any = given if binding is None else (binding.types, dict(binding.typevars))
         if known is None:
             known = self._definition.known_types()
         if known is None:

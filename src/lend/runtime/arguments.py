@@ -299,10 +299,7 @@ class Binder:
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
         """The binding of a call. Raises ArgumentError, ShapeError or BorrowError."""
         if kwargs or len(args) != self._positional:
-            try:
-                args = self._resolve(*args, **kwargs)
-            except TypeError as error:
-                raise ArgumentError(str(error)) from None
+            args = self.in_order(args, kwargs)
         call = Binding(self, args)
         if self._generic:
             self._find_typevars(args, call.typevars)
@@ -316,6 +313,13 @@ class Binder:
         if self._writes:
             check_aliases(call.lent)
         return call
+
+    def in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """An argument for each parameter, defaults included. Raises ArgumentError."""
+        try:
+            return self._resolve(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(str(error)) from None
 
     def values_of(self, call: Binding) -> dict[str, Any]:
         """See `Binding.values`."""
