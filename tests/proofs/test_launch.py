@@ -214,3 +214,55 @@ def test_a_flag_is_among_the_values_of_a_call():
         kernel(y, 1, True)
     with pytest.raises(lend.ContractError, match=r"race on `y`.*first = False"):
         kernel(y, 0, False)
+
+
+@lend.kernel
+def mean_everywhere(x: Ref[f64, N], y: Mut[f64, N]):
+    s = 0.0
+    for i in lend.grid(N):
+        s += x[i]
+    for i in lend.grid(N):
+        y[i] = s / 4
+
+
+@lend.kernel
+def means(y: Mut[f64, N], at: Ref[i64, Literal[1]], n: i64, pitch: i64):
+    first = at[0]
+    for i, j in lend.grid(n, 3):
+        y[i * pitch + j] += 1.0
+    mean_everywhere(y[0:4], y[first : first + 4])
+
+
+@lend.kernel
+def means_by_a_scalar(y: Mut[f64, N], at: Ref[i64, Literal[1]], n: i64, pitch: i64):
+    first = n
+    for i, j in lend.grid(n, 3):
+        y[i * pitch + j] += 1.0
+    mean_everywhere(y[0:4], y[first : first + 4])
+
+
+def test_loans_that_rest_on_computed_numbers_are_refused_where_the_call_decides_the_rest():
+    y, at = np.zeros(16), np.array([8])
+    with pytest.raises(lend.ContractError, match="`x` and `y` of `mean_everywhere` are not shown to be apart, with .*pitch = 3"):
+        means(y, at, 4, 3)
+    assert not y.any()
+    means_by_a_scalar(y, at, 4, 3)
+    assert y.tolist() == [1.0] * 12 + [0.0] * 4
+    with pytest.raises(lend.ContractError, match="`x` and `y` of `mean_everywhere` overlap"):
+        means_by_a_scalar(y, at, 3, 3)
+    assert y.tolist() == [1.0] * 12 + [0.0] * 4
+
+
+@lend.kernel
+def scaled_block(y: Mut[f64, N], rows: i64, columns: i64, row_pitch: i64, column_pitch: i64):
+    for i, j in lend.grid(rows, columns):
+        y[i * row_pitch + j * column_pitch] *= 2.0
+
+
+@pytest.mark.parametrize("pitches", [(1, 5), (5, 1), (7, 2)])
+def test_any_two_pitches_are_decided_at_the_call(pitches):
+    y = np.ones(32)
+    scaled_block(y, 3, 3, *pitches)
+    assert (y == 2).sum() == 9
+    with pytest.raises(lend.ContractError, match="row_pitch = 1 and column_pitch = 2"):
+        scaled_block(y, 3, 3, 1, 2)

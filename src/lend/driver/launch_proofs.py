@@ -32,6 +32,9 @@ FEW = 3
 """Up to so many scalars that are multiplied are tried in all combinations of 3 and 2, with 5 for the others: pitches that are the
 same and pitches that are not, and an offset that is no multiple of any."""
 
+MOST_PITCHES = 4
+"""Dimensions of a box whose pitches are all tried at once."""
+
 _OPEN = ("L0311", "L0314", "L0315", "L0320", "L0321", "L0407")
 
 
@@ -125,6 +128,8 @@ def samples(kernel: typed.Kernel, factors: Sequence[Value]) -> Iterator[dict[Val
     others = dict.fromkeys(kernel.dims, SIZE) | dict.fromkeys(values[len(kernel.dims) :], 5)
     yield others | {value: 2 + number for number, value in enumerate(factors)}
     yield others | {value: 2 + number for number, value in enumerate(reversed(factors))}
+    for ordered in (factors, factors[::-1]):  # pitches so far apart that none reaches the next
+        yield others | {value: SIZE**number for number, value in enumerate(ordered[:MOST_PITCHES])}
     if len(factors) <= FEW:
         for numbers in itertools.product((3, 2), repeat=len(factors)):
             yield others | dict(zip(factors, numbers, strict=True))
