@@ -20,6 +20,7 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 from benchmarks.run_kernels import compilations
 from lend import kernel as compiled
@@ -48,8 +49,10 @@ def of_benchmarks() -> list[Cost]:
     import benchmarks.kernels as families
 
     modules = [import_module(f"benchmarks.kernels.{family.name}.in_lend") for family in pkgutil.iter_modules(families.__path__)]
-    kernels = [kernel for module in modules for kernel in vars(module).values() if isinstance(kernel, Kernel)]
-    return [cost(compilation, 3) for kernel in dict.fromkeys(kernels) for compilation in kernel.compilations()]
+    kernels: dict[Kernel[..., Any], None] = {}
+    for module in modules:
+        kernels |= {value: None for value in vars(module).values() if isinstance(value, Kernel)}
+    return [cost(compilation, 3) for kernel in kernels for compilation in kernel.compilations()]
 
 
 def of_teams(names: list[str]) -> Iterator[Cost]:

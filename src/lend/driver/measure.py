@@ -7,6 +7,7 @@ libraries, is left out.
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Mapping
@@ -37,7 +38,11 @@ class Cost:
 
 def cost(compilation: Compilation, repeat: int = 5) -> Cost:
     """The cost of a specialisation. Raises CompileError if it is refused."""
-    runs = [_run(compilation.fresh()) for _ in range(repeat + 1)][1:]
+    gc.freeze()  # what else is alive in this process is not gone through again and again
+    try:
+        runs = [_run(compilation.fresh()) for _ in range(repeat + 1)][1:]
+    finally:
+        gc.unfreeze()
     steps = {name: statistics.median(times[name] for times, _ in runs) for name in runs[0][0]}
     last = runs[-1][1]
     assert last.module is not None and last.ir is not None
