@@ -83,9 +83,11 @@ def distinct(accesses: Iterable[Access]) -> list[Access]:
 def pairs(model: Model, accesses: list[Access], threads: bool = False) -> Iterator[tuple[Access, Access]]:
     """Pairs with a write whose arrays and fields may be the same in two iterations (or `threads` of a block); private arrays
     never meet."""
+    writes = [(position, access) for position, access in enumerate(accesses) if access.writes]
     for position, first in enumerate(accesses):
-        for second in accesses[position:]:
-            if not (first.writes or second.writes) or first.within != second.within:
+        later = accesses[position:] if first.writes else [second for at, second in writes if at > position]
+        for second in later:
+            if first.within != second.within:
                 continue
             if any(model.aliases.roots[model.aliases.base[a.root]] <= model.private for a in (first, second)):
                 continue
