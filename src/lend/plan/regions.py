@@ -156,10 +156,10 @@ def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] | None 
         tiling = chosen if isinstance(chosen, Tiling) else None
         by_rows = None if waits else find_by_rows(parallel, variations, tiling)
         found = Unstreamed.IN_WAVES if waits else Unstreamed.BY_ROWS
-        if not waits and by_rows is None:
-            found = find_streams(parallel, variations, tiling)
-        streams = found if isinstance(found, Streams) else None
         work = work_of(plain.get(parallel, parallel).body, known)
+        if not waits and by_rows is None:
+            found = find_streams(parallel, variations, tiling, work.operations)
+        streams = found if isinstance(found, Streams) else None
         regions.append(
             DeviceRegion(
                 number,

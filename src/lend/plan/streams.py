@@ -20,6 +20,8 @@ from lend.plan.variation import Variations
 
 LINE = 64
 """Bytes of a cache line."""
+LONG = 5
+"""Operations for each byte of a body that takes longer than memory does."""
 SHORTEST_RUN = 256
 """Along fewer iterations, lines that are not whole at both ends cost more than they save."""
 
@@ -44,10 +46,11 @@ class Unstreamed(Enum):
     READS_VIEWS = auto()  # which may be of the arrays that are written
     UPDATES = auto()  # it reads every array that it writes
     NOT_WHOLE_LINES = auto()  # not every iteration writes, or not one element after the other
+    LONG = auto()  # memory keeps up with so long a body, whose code would stand twice
 
 
-def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None) -> Streams | Unstreamed:
-    """The streams of a tiled loop, or why it has none."""
+def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None, operations: int) -> Streams | Unstreamed:
+    """The streams of a tiled loop, or why it has none. `operations`: of an iteration, as it costs, but for loops inside."""
     if tiling is None or not tiling.by_row or tiling.lanes == 1 or parallel.reductions:
         return Unstreamed.NOT_BY_ROW
     accesses = list(_accesses(parallel.body))
@@ -72,6 +75,8 @@ def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | No
         return Unstreamed.UPDATES if written <= read else Unstreamed.NOT_WHOLE_LINES
     arrays = {access.array for access in accesses if variations.of(access.array)[tiling.vector] == 0}
     bytes = sum(size_of(array.array.element) for array in arrays)
+    if operations > LONG * bytes:
+        return Unstreamed.LONG
     order = {operation: number for number, operation in enumerate(parallel.body.operations)}
     return Streams(tuple(stores), tuple(sorted(subscripts, key=order.__getitem__)), bytes)
 

@@ -193,6 +193,7 @@ _UNSTREAMED = {
     Unstreamed.READS_VIEWS: "what it reads may be what it writes",
     Unstreamed.UPDATES: "it reads what it writes",
     Unstreamed.NOT_WHOLE_LINES: "it does not write one element after the other in every iteration, or several times",
+    Unstreamed.LONG: "it takes longer to compute than to write",
 }
 
 

@@ -79,6 +79,15 @@ def sum_with_store(a: Ref[f64, N], c: Mut[f64, N]) -> f64:
     return s
 
 
+@lend.kernel
+def long(a: Ref[f64, N], c: Mut[f64, N]):
+    for i in lend.grid(N):
+        v = a[i]
+        for k in lend.static_range(48):
+            v = v * v + k
+        c[i] = v
+
+
 def streams_of(kernel: Any) -> Streams:
     found = region_of(kernel).streams
     assert found is not None
@@ -108,6 +117,7 @@ def test_subscripts_that_are_computed_are_known_beforehand() -> None:
         (twice, Unstreamed.NOT_WHOLE_LINES),
         (by_columns, Unstreamed.NOT_BY_ROW),
         (sum_with_store, Unstreamed.NOT_BY_ROW),
+        (long, Unstreamed.LONG),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
