@@ -40,6 +40,8 @@ from lend.plan.regions import DeviceRegion, Plan
 ARGUMENTS, RESULTS, FAULT = "%arguments", "%results", "%fault"
 CORE_CACHE, LAST_CACHE = 2, 3
 """The numbers of the cache that a core has for itself, and of the last one."""
+LONG = 250
+"""Lines of a host function that LLVM writes as they stand, which costs tens of nanoseconds for each step of a loop."""
 STACK_BLOCKS = 64
 """Partial results of so many blocks lie on the stack; more are allocated."""
 
@@ -68,8 +70,11 @@ class HostWriter(FunctionWriter):
         self.table.sweep("0", [])
         self.builder.ret("i32 1")
         parameters = ", ".join(f"ptr noalias {name}" for name in (ARGUMENTS, RESULTS, FAULT))
-        size = "" if computes(self.kernel.body) else "optsize "  # nothing to unroll or to vectorise: LLVM need not try
-        self.builder.module.add_function(f"define i32 @kernel({parameters}) {size}nounwind {{\n{self.builder.body()}\n}}")
+        body = self.builder.body()
+        effort = ""
+        if not computes(self.kernel.body):  # nothing to unroll or to vectorise: LLVM need not try
+            effort = "noinline optnone " if body.count("\n") > LONG else "optsize "
+        self.builder.module.add_function(f"define i32 @kernel({parameters}) {effort}nounwind {{\n{body}\n}}")
 
     # ------------------------------------------------------------------------------------------- boundary
 

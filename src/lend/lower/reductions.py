@@ -8,6 +8,8 @@ multiplications here are strict, whatever the kernel's math mode, so that LLVM k
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from lend.diagnostics.records import dataclass
 from lend.ir.typed import BinaryOperator, Parallel
 from lend.language.reduction import LANES, identity
@@ -163,12 +165,24 @@ class Lanes:
 
     def copy_in(self, width: int, vectors: list[list[str]]) -> None:
         """Take over lanes from vectors of their own: per vector of `width` lanes, its slots."""
-        builder, metadata = self._writer.builder, self._writer.aliases.lanes
+        for place, slot, component in self._pairs(width, vectors):
+            self._copy(width, component, slot, place)
+
+    def copy_out(self, width: int, vectors: list[list[str]]) -> None:
+        """Hand lanes back to vectors of their own."""
+        for place, slot, component in self._pairs(width, vectors):
+            self._copy(width, component, place, slot)
+
+    def _pairs(self, width: int, vectors: list[list[str]]) -> Iterator[tuple[str, str, Component]]:
+        """Where `width` lanes of a value lie, their slot, and what they are."""
         for number, slots in enumerate(vectors):
-            for component, slot, place in zip(self.components, slots, self._places(str(number * width)), strict=True):
-                raw = f"<{width} x {memory_type(component.storage)}>"
-                value = builder.emit(f"load {raw}, ptr {slot}, align {component.alignment}{metadata}")
-                builder.append(f"store {raw} {value}, ptr {place}, align {component.alignment}{metadata}")
+            yield from zip(self._places(str(number * width)), slots, self.components, strict=True)
+
+    def _copy(self, width: int, component: Component, source: str, target: str) -> None:
+        builder, metadata = self._writer.builder, self._writer.aliases.lanes
+        raw = f"<{width} x {memory_type(component.storage)}>"
+        value = builder.emit(f"load {raw}, ptr {source}, align {component.alignment}{metadata}")
+        builder.append(f"store {raw} {value}, ptr {target}, align {component.alignment}{metadata}")
 
     def identities(self) -> list[str]:
         """What each iteration's own part starts from."""
@@ -194,8 +208,10 @@ class Lanes:
                     f"{self._writer.aliases.lanes}"
                 )
 
-    def fold(self) -> list[str]:
-        """The block's partial result: lanes folded in halves."""
+    def fold(self, apart: bool = False) -> list[str]:
+        """The block's partial result: lanes folded in halves. `apart`: by a function, where that takes much code."""
+        if apart and self._vectors is not None and any(len(types) > 1 for _, types in self._reducer.groups):
+            return self._folded_apart()
         if self._vectors is not None:
             return [value for vectors in self._vectors for value in vectors.fold()]
         width = LANES // 2
@@ -209,6 +225,31 @@ class Lanes:
             counted_loop(self._writer, "0", str(width), fold_lane, "lane")
             width //= 2
         return self._load("0")
+
+    def _folded_apart(self) -> list[str]:
+        """The same by a function, which all loops of the module that reduce alike share: to compare tuples takes much code."""
+        builder, groups = self._writer.builder, self._reducer.groups
+        module = builder.module
+        words = [f"{operator}.{'.'.join(type.name for type in types)}" for operator, types in groups]
+        name = f"fold_lanes.{'.'.join(words)}"
+        parameters = [f"ptr %lanes.{k}" for k in range(len(self._arrays))]
+        whole = f"{{ {', '.join(register_type(component.storage) for component in self.components)} }}"
+        if not module.declared(name):
+            inner = FunctionBuilder(module)
+            strict, arrays = ScalarEmitter(inner, "strict"), iter(parameters)
+            values = [
+                value
+                for group in groups
+                for value in LaneVectors(strict, group, [next(arrays).removeprefix("ptr ") for _ in group[1]], "").fold()
+            ]
+            result = "poison"
+            for k, (component, value) in enumerate(zip(self.components, values, strict=True)):
+                result = inner.emit(f"insertvalue {whole} {result}, {register_type(component.storage)} {value}, {k}")
+            inner.ret(f"{whole} {result}")
+            head = f"define internal {whole} @{name}({', '.join(parameters)}) noinline nounwind memory(argmem: read)"
+            module.declare(name, f"{head} {{\n{inner.body()}\n}}")
+        found = builder.emit(f"call {whole} @{name}({', '.join(f'ptr {array}' for array in self._arrays)})")
+        return [builder.emit(f"extractvalue {whole} {found}, {k}") for k in range(len(self._arrays))]
 
     def _places(self, lane: str) -> list[str]:
         builder = self._writer.builder

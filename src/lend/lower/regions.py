@@ -33,7 +33,7 @@ from lend.lower.writer import FunctionWriter
 from lend.plan.gathers import gathered_loads, gathers, tests_steps
 from lend.plan.located import located
 from lend.plan.regions import DeviceRegion
-from lend.plan.tiling import Tiling
+from lend.plan.tiling import Tiling, has_loop
 
 COMMON_OPERATIONS: Mapping[type, Callable[[Any, Any], None]] = {
     typed.Constant: scalars.write_constant,
@@ -247,7 +247,7 @@ class RegionWriter(FunctionWriter):
             if lanes is not None:
                 lanes[0].accumulate(add(self.builder, counter, lanes[1]), yields)
 
-        properties: tuple[str, ...] = self._rolled if _has_loop(self.body) else ()
+        properties: tuple[str, ...] = self._rolled if has_loop(self.body) else ()
         if self._group is not None:
             parallel = self.builder.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {self._group}}}')
             properties = (parallel, *properties)
@@ -379,13 +379,6 @@ def locals_of(region: Region) -> list[Value]:
         for inner in operation.regions:
             found += locals_of(inner)
     return found
-
-
-def _has_loop(region: Region) -> bool:
-    return any(
-        isinstance(operation, For | While) or any(_has_loop(inner) for inner in operation.regions)
-        for operation in region.operations
-    )
 
 
 def _has_while(region: Region) -> bool:

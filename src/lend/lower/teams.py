@@ -207,11 +207,14 @@ class ThreadsWriter(RegionWriter):
             lanes.clear()
         else:
             self._tiles.clear(lanes)
-        self._segments("0", count, ["0"] * len(self.axes), lanes)
+        if self._tiles is not None and len(self.axes) == 1:
+            self._iterations("0", count, "0", [], (lanes, "0"))
+        else:
+            self._segments("0", count, ["0"] * len(self.axes), lanes)
         if self._tiles is not None:
             self._tiles.finish(lanes)
         inits = [self.scalar(init) for reduction in self._region.parallel.reductions for init in reduction.inits]
-        return list(self._reducer.combine(self.builder, inits, lanes.fold()))
+        return list(self._reducer.combine(self.builder, inits, lanes.fold(apart=True)))
 
     def shared_with_nobody(self, array: Value) -> bool:
         """As in the block."""

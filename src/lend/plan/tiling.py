@@ -169,7 +169,7 @@ def _all_candidates(
 ) -> Iterator[Tiling]:
     dimensions = len(parallel.box)
     size = _widest(parallel.body, variations)
-    loops = _has_loop(parallel.body)
+    loops = has_loop(parallel.body)
     for v in reversed(range(dimensions)):
         step = variations.constant(parallel.box[v].step)
         if step is None:
@@ -247,9 +247,15 @@ def _widest(region: Region, variations: Variations) -> int:
     return max(sizes)
 
 
-def _has_loop(region: Region) -> bool:
+def operations_in(region: Region) -> int:
+    """The operations of a region and of those inside."""
+    return sum(1 + sum(map(operations_in, operation.regions)) for operation in region.operations)
+
+
+def has_loop(region: Region) -> bool:
+    """Whether there is a loop in it."""
     return any(
-        isinstance(operation, typed.For | typed.While) or any(_has_loop(inner) for inner in operation.regions)
+        isinstance(operation, typed.For | typed.While) or any(has_loop(inner) for inner in operation.regions)
         for operation in region.operations
     )
 

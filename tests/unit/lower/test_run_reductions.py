@@ -51,6 +51,28 @@ def test_sums_have_the_bits_of_the_tree_at_every_size(type, checked):
         assert same_bits(result, expected("add", type, 0.25, values)), size
 
 
+@pytest.mark.parametrize("type", [t.F32, t.F64, t.I64, t.COMPLEX64], ids=str)
+def test_sums_of_what_takes_long_to_compute_have_the_bits_of_the_tree(type):
+    b = Builder("strict")
+    x, init = b.array("x", type, borrow=t.Borrow.REF), b.scalar("init", type)
+
+    def body(i, s):
+        value = b.load(x, i, checked=False)
+        for _ in range(9):
+            value = b.binary("mul", value, b.binary("sub", b.load(x, i, checked=False), value))
+        return b.binary("add", s, value)
+
+    compiled = Compiled(b.kernel(b.grid([b.size(x)], body, ("add", [init]))))
+    for size in SIZES[:-2]:
+        x = random_values(type, size)
+        values = x
+        with np.errstate(all="ignore"):
+            for _ in range(9):
+                values = values * (x - values)
+        (result,) = compiled(x, 1).scalars()
+        assert same_bits(result, expected("add", type, 1, values)), size
+
+
 @pytest.mark.parametrize("mode", ["strict", "default", "fast"])
 def test_the_tree_is_the_same_in_every_math_mode(mode):
     values = random_values(t.F32, 70_001)

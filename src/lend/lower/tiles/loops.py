@@ -19,7 +19,7 @@ from lend.lower.tiles.memory import store_address
 from lend.lower.tiles.pack import PackWriter
 from lend.plan.by_rows import ByRows
 from lend.plan.streams import LINE, SHORTEST_RUN, Streams
-from lend.plan.tiling import Tiling
+from lend.plan.tiling import Tiling, operations_in
 from lend.plan.variation import Variations
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ assert control and memory  # they have added what they write
 SMALL_BODY = 8
 """Operations of a body whose tiles LLVM may write several times in a row: larger ones gain nothing, and cost time."""
 SHORT_BODY = 16
-"""Operations of a body that has ends of its own behind each kind of store."""
+"""Operations of a body that has ends of its own behind each kind of store; four times as many with what is inside these."""
+LONG_BODY = 256
+"""Operations of a body that is written once for single vectors, whole or not: a mask costs little beside them."""
+LARGE_PART = 32
+"""Operations of a body times vectors of a group: where there are more, groups with missing iterations go vector by vector."""
 STAGE = 32
 """Tiles of rows that all panels go over before the next ones."""
 
@@ -85,7 +89,8 @@ class TileWriter:
             done = multiply(builder, tiles, size)
             return add(builder, start, done), subtract(builder, rest, done)
 
-        short = len(self._region.body.operations) <= SHORT_BODY
+        body = self._region.body
+        short = len(body.operations) <= SHORT_BODY and operations_in(body) <= 4 * SHORT_BODY
         builder.branch(possible, stream, plain)
         ends: list[tuple[str, str, str]] = []
         for block, using in ((stream, streams), (plain, None)):
@@ -132,10 +137,15 @@ class TileWriter:
         builder = self._builder
         first, length = subtract(builder, begin, lane), subtract(builder, end, begin)
         distance = add(builder, subtract(builder, end, first), str(LANES - 1))
-        groups = builder.emit(f"udiv i64 {distance}, {LANES}")
+        known = literal(distance)
+        groups = builder.emit(f"udiv i64 {distance}, {LANES}") if known is None else str(known // LANES)
+        every = literal(lane) == 0 and (literal(length) or 1) % LANES == 0  # no lane is without an iteration
 
         def group(number: str) -> None:
             start = add(builder, first, multiply(builder, number, str(LANES)))
+            if every:
+                self._group(start, outer, lanes, None, following=False)
+                return
             before = subtract(builder, begin, start)
             enough = builder.emit(f"icmp sle i64 {add(builder, start, str(LANES))}, {end}")
             inside = builder.emit(f"icmp sle i64 {before}, 0")
@@ -146,23 +156,55 @@ class TileWriter:
             whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
             builder.branch(present, whole, part)
             builder.open(whole)
-            self._group(start, outer, lanes, None)
+            self._group(start, outer, lanes, None, following=True)
             builder.jump(after)
             builder.open(part)
-            self._group(start, outer, lanes, (before, length))
+            self._part(start, outer, lanes, (before, length))
             builder.jump(after)
             builder.open(after)
 
-        counted_loop(self._region, "0", groups, group)
+        if groups == "1":
+            group("0")
+        else:
+            counted_loop(self._region, "0", groups, group)
 
-    def _group(self, start: str, outer: Sequence[str], lanes: Lanes, present: tuple[str, str] | None) -> None:
-        """Iterations for the 64 lanes; `present`: how far from the start those that are there begin, and how many they are."""
+    def _part(self, start: str, outer: Sequence[str], lanes: Lanes, present: tuple[str, str]) -> None:
+        """Iterations for some of the 64 lanes: those of large bodies vector by vector, for which lanes in registers go to memory.
+
+        Such groups are at most two of a run, and code for all lanes at once would cost LLVM more than that of whole groups.
+        """
+        small = operations_in(self._region.body) * self._tiling.vectors <= LARGE_PART
+        if lanes.located or (self._slots and small):  # of located ones, two groups of each block are written as parts
+            self._group(start, outer, lanes, present)
+            return
+        slots, self._slots = self._slots, []
+        if slots:
+            lanes.copy_in(self._tiling.lanes, slots)
+        self._group(start, outer, lanes, present, 1)
+        self._slots = slots
+        if slots:
+            lanes.copy_out(self._tiling.lanes, slots)
+
+    def _group(
+        self,
+        start: str,
+        outer: Sequence[str],
+        lanes: Lanes,
+        present: tuple[str, str] | None,
+        vectors: int | None = None,
+        following: bool = False,
+    ) -> None:
+        """Iterations for the 64 lanes; `present`: how far from the start those that are there begin, and how many they are.
+
+        `following`: each lane has met an iteration before.
+        """
         tiling, builder = self._tiling, self._builder
-        size = tiling.lanes * tiling.vectors
+        vectors = tiling.vectors if vectors is None else vectors
+        size = tiling.lanes * vectors
 
         def piece(number: str) -> None:
             moved = multiply(builder, number, str(size))
-            pack = self._pack([*outer, add(builder, start, moved)], self._single, tiling.vectors)
+            pack = self._pack([*outer, add(builder, start, moved)], self._single, vectors)
             if present is not None:
                 begin = subtract(builder, present[0], moved)
                 pack.masks = {
@@ -182,14 +224,14 @@ class TileWriter:
             for k, place in enumerate(pack.places):
                 values = [pack.vector(value, place) for value in self._region.body.yields]
                 slots = self._slots[k] if self._slots else lanes.slots(add(builder, moved, str(k * tiling.lanes)))
-                lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place), following=present is None)
+                lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place), following)
             builder.jump(after)
             builder.open(after)
 
         if size == LANES:
             piece("0")
         else:
-            counted_loop(self._region, "0", str(LANES // size), piece)
+            counted_loop(self._region, "0", str(LANES // size), piece, properties=() if present is None else self._region.rolled)
 
     def clear(self, lanes: Lanes) -> None:
         """Lanes start from the identity: in vectors of their own (registers) where a tile holds all of them."""
@@ -214,7 +256,7 @@ class TileWriter:
             self._body(starts, self._single, 1, None)
             return
         rest = [subtract(builder, self._region.axes[d].count, starts[d]) for d in self._dimensions]
-        rows = [d for d in self._dimensions if tiling.jam[d] > 1]
+        rows = [d for d in self._dimensions if tiling.jam[d] > 1 and not self._divides(d, tiling.jam[d])]
         if not rows:
             self._row_of_tile(starts, rest)
             return
@@ -239,6 +281,9 @@ class TileWriter:
         if size == 1:
             self._body(starts, tiling.jam, 1, None)
             return
+        if self._divides(v, size):
+            self._body(starts, tiling.jam, tiling.vectors, None)
+            return
         whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
         builder.branch(builder.emit(f"icmp uge i64 {rest[v]}, {size}"), whole, part)
         builder.open(whole)
@@ -248,6 +293,11 @@ class TileWriter:
         self._pieces(starts[v], rest[v], starts, tiling.jam, self._region.rolled)
         builder.jump(after)
         builder.open(after)
+
+    def _divides(self, d: int, size: int) -> bool:
+        """Whether the iterations of a dimension are known to be a multiple of `size`."""
+        count = literal(self._region.axes[d].count)
+        return count is not None and count % size == 0
 
     def _starts(self, position: str) -> list[str]:
         """The counter of the first iteration of a tile, per dimension: tiles go row by row, or panel by panel."""
@@ -306,7 +356,7 @@ class TileWriter:
     def _vectors(self, begin: str, length: str, starts: Sequence[str], rows: tuple[int, ...], vectors: int) -> None:
         """`length` iterations along the vector dimension: as many whole tiles as there are, then single vectors."""
         builder, size = self._builder, self._tiling.lanes * vectors
-        if size > 1:
+        if size > 1 and (vectors > 1 or operations_in(self._region.body) <= LONG_BODY):
             whole = builder.emit(f"udiv i64 {length}, {size}")
             self._whole(whole, begin, starts, rows, vectors)
             done = multiply(builder, whole, str(size))
