@@ -1,11 +1,13 @@
 """`pytest --beside`: what differs between a device and the processor is found, and what may differ is not complained of."""
 
+import math
+
 import numpy as np
 import pytest
 
 import lend
-from beside import compare, compare_arrays, every_call, skip_first_come
-from lend import Mut, f64, i64
+from beside import compare, compare_arrays, every_call, has_one_result, skip_first_come
+from lend import Atomic, Mut, Ref, f64, i64
 from lend.dims import N
 from lend.driver.kernel import Kernel
 
@@ -19,6 +21,28 @@ def doubled(x: Mut[f64, N]) -> i64:
         x[i] *= 2.0
         count += 1
     return count
+
+
+@lend.kernel(math="strict")
+def summed(x: Ref[f64, N], total: Atomic[f64, 1]):
+    for i in lend.grid(N):
+        total.add(0, x[i])
+
+
+@lend.kernel(math="strict")
+def counted(x: Ref[f64, N], total: Atomic[i64, 1]):
+    for i in lend.grid(N):
+        total.add(0, i64(x[i] > 0))
+
+
+@lend.kernel(math="strict")
+def waves(x: Mut[f64, N]):
+    for i in lend.grid(N):
+        x[i] = math.sin(x[i])
+
+
+def test_what_has_one_result():
+    assert [has_one_result(kernel) for kernel in (doubled, counted, summed, waves)] == [True, True, False, False]
 
 
 @pytest.mark.parametrize(
