@@ -129,7 +129,9 @@ def link(module: Any, paths: list[str], context: Any) -> None:
 
 def optimise(module: Any, machine: Any, passes: str, aggregates: bool) -> None:
     """LLVM's whole pipeline ("full"); or, for code that another compiler reads, what shortens it and brings no new kinds of
-    operations ("plain")."""
+    operations ("plain"); or nothing ("none")."""
+    if passes == "none":
+        return
     llvm = _llvm()
 
     options = llvm.create_pipeline_tuning_options(speed_level=3 if passes == "full" else 1)

@@ -11,11 +11,17 @@ from lend.targets import emission
 from lend.targets.emission import Order
 from lend.targets.hip import toolkit
 from lend.targets.hip.notes import metadata
+from lend.targets.hip.own import per_block
 from lend.targets.resources import Resources
 from lend.targets.tools import convert
 
 _WAVE_64 = ("gfx9",)
 """Processors whose waves have 64 threads; others have 32."""
+
+_OPTIONS = ("-amdgpu-scalar-ir-passes=false", "-misched-prera-direction=bottomup")
+"""Addresses keep the parts that they were written in: what is the same for a wave, then the thread's own. (LLVM would begin with
+what several addresses share, which is the sum of both, and takes a register of 64 bits in each thread.) Instructions are ordered
+from the end of a block on, which holds fewer values at a time than from both ends."""
 
 
 def constants(processor: str) -> str:
@@ -47,9 +53,14 @@ def order(text: str, processor: str) -> Order:
     return Order("amdgcn-amd-amdhsa", processor, level=3, linked=linked)
 
 
+def last(processor: str) -> Order:
+    """How LLVM writes a module that is optimised already."""
+    return Order("amdgcn-amd-amdhsa", processor, level=3, passes="none", options=_OPTIONS)
+
+
 def assembly(text: str, processor: str) -> str:
     """The module as assembly, with the figures of each kernel at its end."""
-    return emission.emit(complete(text, processor), order(text, processor), "assembly").decode()
+    return emission.emit(per_block(optimised(text, processor)), last(processor), "assembly").decode()
 
 
 def optimised(text: str, processor: str) -> str:
@@ -59,7 +70,7 @@ def optimised(text: str, processor: str) -> str:
 
 def code_object(text: str, processor: str) -> bytes:
     """What the driver loads."""
-    unlinked = emission.emit(complete(text, processor), order(text, processor))
+    unlinked = emission.emit(per_block(optimised(text, processor)), last(processor))
     return convert([*toolkit.linker(), "-shared", "{in}", "-o", "{out}"], unlinked, ".o")[0]
 
 

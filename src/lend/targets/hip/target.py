@@ -26,7 +26,7 @@ class Target:
     @property
     def key(self) -> str:
         """What decides the code of a given IR: a part of cache keys."""
-        return f"{self.name} {emit.order('', self.processor).key}"
+        return f"{self.name} {emit.order('', self.processor).key} {emit.last(self.processor).key}"
 
     def emit(self, device: str) -> bytes:
         """What the driver loads: a linked code object."""
