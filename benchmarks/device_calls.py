@@ -4,7 +4,7 @@ Does: time launches of a saxpy whose arrays live on the device beside pyopencl's
 queue; and whole calls with NumPy arrays beside a program by hand of the same kernel and the same copies, with buffers that it
 keeps, in shared virtual memory (which is what lend has) and as OpenCL's buffers.
 Does not: set a limit: it prints.
-Invariants: medians of many rounds, in which the subjects take turns; every sample ends when the device is done.
+Invariants: medians of many rounds, in which the subjects come in an order of chance; every sample ends when the device is done.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import random
 import statistics
 import struct
 import time
@@ -85,10 +86,12 @@ def ratios(
     `last` is the end of each sample, and `after` is done before the next.
     """
     samples: dict[str, list[float]] = {name: [] for name in subjects}
+    names, shuffled = list(subjects), random.Random(0)
     gc.disable()
     try:
         for turn in range(rounds + 3):
-            for name in list(subjects) if turn % 2 else list(subjects)[::-1]:
+            shuffled.shuffle(names)  # who comes after itself finds its arrays in the caches
+            for name in names:
                 started = time.perf_counter()
                 subjects[name]()
                 last()

@@ -2,14 +2,15 @@
 
 Does: what `device_launch.py` does for a binding, without one: for calls of one specialisation whose arrays lie without gaps.
 Does not: bind, test elements, judge contracts (the entry point has), or copy arrays that lie otherwise.
-Invariants: those of `device_launch.py`. What follows from sizes and scalars is found out once for each combination of these.
+Invariants: those of `device_launch.py`. What follows from sizes and scalars is kept for calls with the same.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
@@ -21,7 +22,7 @@ from lend.runtime.device_launch import begun, free_released
 from lend.runtime.device_work import settle
 from lend.runtime.devices import Device
 from lend.runtime.launch import Executable
-from lend.runtime.moves import Rows, count_of, rows_of, written_box
+from lend.runtime.moves import Rows, count_of, rows_of, scalars_of, written_box
 from lend.runtime.scalars import word_count
 
 _FAULT = struct.Struct(f"<{FAULT_WORDS}q")
@@ -52,7 +53,6 @@ class Mover:
         self._device = device
         self._executable = executable
         self._arrays: list[_Array] = []
-        self._constant: list[tuple[int, int]] = []
         word, moves = executable.dimensions, iter(executable.moves)
         for leaf, type in enumerate(executable.leaves):
             if isinstance(type, ArrayType):
@@ -60,9 +60,8 @@ class Mover:
                 word += 1 + 2 * type.dimensions
             else:
                 word += word_count(type)
-        self._words = struct.Struct(f"<{word}q")
-        self._addresses = [array.word for array in self._arrays]
-        self._key: tuple[int, ...] | None = None
+        self._deciding = _words_at(self._places())
+        self._key: Any = self  # no key of a call
         self._plan: tuple[_Transfer, ...] = ()
         self.run = self.__call__
         """The same object each time, for compiled code."""
@@ -71,23 +70,21 @@ class Mover:
         """Make a call with these words; gives what the kernel returns."""
         device, executable = self._device, self._executable
         memory = executable.memory.from_buffer_copy(packed + executable.tail)
-        words = self._words.unpack(packed)
+        words = executable.arguments.unpack(packed)
         with device.lock:
             if device.released:
                 free_released(device)
             placed: dict[Any, int] = {}
             quiet = False
             try:
-                transfers = self._transfers(packed, words)
-                self._place(transfers, words, memory, placed)
+                key = self._deciding(words)
+                if key != self._key:
+                    binding = self._binding(words)
+                    self._plan = tuple([self._transfer(array, binding, words) for array in self._arrays])
+                    self._key = key
+                back = self._place(words, memory, placed)
                 result = self._launch(memory)
-                self._bring_back(
-                    [
-                        (transfer.back, words[transfer.word], placed[self._place_of(transfer, words)])
-                        for transfer in transfers
-                        if transfer.back is not None
-                    ]
-                )
+                self._bring_back(back)
                 quiet = True
                 return result
             finally:
@@ -100,23 +97,29 @@ class Mover:
 
     # ------------------------------------------------------------------------------------------------------- what moves
 
-    def _transfers(self, packed: bytes, words: Sequence[int]) -> tuple[_Transfer, ...]:
-        """What moves for these sizes and scalars."""
-        addresses = self._addresses
-        key = tuple([word for place, word in enumerate(words) if place not in addresses])
-        if key != self._key:
-            self._plan = tuple([self._transfer(array, packed, words) for array in self._arrays])
-            self._key = key
-        return self._plan
+    def _places(self) -> list[int]:
+        """The words that decide what moves: sizes, and the scalars that some array's box depends on. (Of a scalar's word, a part
+        may be anything.)"""
+        dimensions = self._executable.dimensions
+        places = list(range(dimensions))
+        for array in self._arrays:
+            places += range(array.word + 1, array.word + 1 + array.type.dimensions)
+        leaves = {leaf for array in self._arrays if array.move is not None for leaf in scalars_of(array.move)}
+        at = dimensions
+        for leaf, type in enumerate(self._executable.leaves):
+            if leaf in leaves:
+                places.append(at)
+            at += 1 + 2 * type.dimensions if isinstance(type, ArrayType) else word_count(type)
+        return places
 
-    def _transfer(self, array: _Array, packed: bytes, words: Sequence[int]) -> _Transfer:
+    def _transfer(self, array: _Array, binding: Binding, words: Sequence[int]) -> _Transfer:
         type, first = array.type, array.word + 1
         shape = tuple(words[first : first + type.dimensions])
         itemsize = size_of(type.element)
         count = 1
         for size in shape:
             count *= size
-        box = None if array.move is None else written_box(array.move, self._binding(packed), shape)
+        box = None if array.move is None else written_box(array.move, binding, shape)
         needed = type.borrow is not Borrow.OUT and (array.move is None or box is None or array.move.needed)
         back: Rows | None = None
         if type.borrow.writable and count:
@@ -127,10 +130,9 @@ class Mover:
                 back = rows_of(box if rows else box[::-1], shape if rows else shape[::-1], itemsize)
         return _Transfer(array.word, count * itemsize, needed and count > 0, back)
 
-    def _binding(self, packed: bytes) -> Binding:
+    def _binding(self, words: Sequence[Any]) -> Binding:
         """The sizes and scalars of a call, where `moves.py` looks for them."""
         executable = self._executable
-        words = executable.arguments.unpack(packed)
         leaves: list[Any] = []
         at = executable.dimensions
         for type in executable.leaves:
@@ -140,21 +142,22 @@ class Mover:
 
     # ------------------------------------------------------------------------------------------------------- there and back
 
-    def _place_of(self, transfer: _Transfer, words: Sequence[int]) -> Any:
-        """What tells an array's place on the device from others: empty arrays have each their own."""
-        return (words[transfer.word], transfer.bytes) if transfer.bytes else transfer.word
-
-    def _place(self, transfers: Sequence[_Transfer], words: Sequence[int], memory: Any, placed: dict[Any, int]) -> None:
-        """Bring the arrays to the device, each once; their addresses there become the words of the call."""
+    def _place(self, words: Sequence[int], memory: Any, placed: dict[Any, int]) -> list[tuple[Rows, int, int]]:
+        """Bring the arrays to the device, each once; their addresses there become words of the call. Gives what comes back."""
         device = self._device
-        for transfer in transfers:
-            key = self._place_of(transfer, words)
+        back: list[tuple[Rows, int, int]] = []
+        for word, bytes, goes, rows in self._plan:
+            host = words[word]
+            key = (host, bytes) if bytes else word  # empty arrays have each their own place
             address = placed.get(key)
             if address is None:
-                address = placed[key] = device.allocate(transfer.bytes or 1)
-                if transfer.goes:
-                    device.copy_in(address, words[transfer.word], transfer.bytes)
-            _WORD.pack_into(memory, 8 * transfer.word, address)
+                address = placed[key] = device.allocate(bytes or 1)
+                if goes:
+                    device.copy_in(address, host, bytes)
+            _WORD.pack_into(memory, 8 * word, address)
+            if rows is not None:
+                back.append((rows, host, address))
+        return back
 
     def _launch(self, memory: Any) -> Any:
         """Run the host function; gives what the kernel returns."""
@@ -173,10 +176,11 @@ class Mover:
     def _bring_back(self, arrays: Sequence[tuple[Rows, int, int]]) -> None:
         """Copy what may have been written, and wait."""
         device = self._device
-        if len(arrays) == 1 and arrays[0][0].many == 1 == len(arrays[0][0].starts):
-            (rows, host, address), start = arrays[0], arrays[0][0].starts[0]
-            device.bring(host + start, address + start, rows.width)
-            return
+        if len(arrays) == 1:
+            (width, many, _, starts), host, address = arrays[0]
+            if many == 1 == len(starts):
+                device.bring(host + starts[0], address + starts[0], width)
+                return
         for rows, host, address in arrays:
             for start in rows.starts:
                 if rows.many == 1:
@@ -187,3 +191,8 @@ class Mover:
 
 
 _WORD = struct.Struct("<q")
+
+
+def _words_at(places: Sequence[int]) -> Callable[[Sequence[int]], Any]:
+    """What gives the words at these places, as something that differs where one of them does."""
+    return itemgetter(*places) if places else lambda words: None

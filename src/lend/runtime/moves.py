@@ -52,6 +52,13 @@ def is_fixed(move: Move, sizes: set[int]) -> bool:
     return not move.moderate and all(is_dim and place in sizes for _, terms in sums for is_dim, place, _ in terms)
 
 
+def scalars_of(move: Move) -> set[int]:
+    """The scalars (by their places among the leaves) that decide what is written."""
+    sums = [sum for pair in move.bounds for bound in pair for cases in bound for sum in _sums(*cases)]
+    terms = [(is_dim, place) for _, terms in sums for is_dim, place, _ in terms]
+    return {place for is_dim, place in (*terms, *move.moderate) if not is_dim}
+
+
 def _sums(conditions: Sequence[tuple[bool, Sum]], value: Sum) -> list[Sum]:
     return [value, *[total for _, total in conditions]]
 

@@ -14,6 +14,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from lend.diagnostics.errors import DeviceError, DeviceMemoryError
@@ -98,6 +99,7 @@ class DriverDevice(ABC):
         self.symbols: dict[str, int] = {**addresses, **{symbol: self._code.address(symbol) for symbol in calls_ir.PROVIDED}}
         """The addresses of the functions that host functions call."""
         self._variables = {symbol: self.variable(symbol) for symbol in calls_ir.WORDS}
+        self._epoch, self._tags = self._variables[calls_ir.EPOCH], self._variables[calls_ir.TAGS]
         self._settle = ctypes.CFUNCTYPE(ctypes.c_int32, Pointer)(self._code.address("lend_settle"))
         self._error = ctypes.c_int32.from_address(self._code.data_address(calls_ir.ERROR))
 
@@ -204,7 +206,8 @@ class DriverDevice(ABC):
         self._sizes[address] = size
         self._asked[address] = bytes
         self.live += size
-        self.peak = max(self.peak, self.live)
+        if self.live > self.peak:
+            self.peak = self.live
         return address
 
     def _new_after_trim(self, size: int) -> int | None:
@@ -271,12 +274,12 @@ class DriverDevice(ABC):
     @property
     def epoch(self) -> int:
         """How often the record of faults was looked at, and is empty now."""
-        return self._variables[calls_ir.EPOCH].value
+        return self._epoch.value
 
     @property
     def tags(self) -> int:
         """How many launches since then can have recorded a fault."""
-        return self._variables[calls_ir.TAGS].value
+        return self._tags.value
 
     @property
     def counters(self) -> tuple[int, int]:
@@ -397,6 +400,7 @@ LEAST = 256
 CLASSES = 8
 
 
+@lru_cache(maxsize=1024)
 def _rounded(bytes: int) -> int:
     """The size of the block of memory for so many bytes: within an eighth of what is asked for, so that blocks are used again."""
     size = max(bytes, LEAST)

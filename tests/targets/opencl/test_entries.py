@@ -17,7 +17,7 @@ import pytest
 import lend
 from lend.dims import M, N
 from lend.driver.kernel import Kernel
-from lend.runtime import vectorcall
+from lend.runtime import mover, vectorcall
 from lend.targets.cpu.python_abi import python_abi
 
 native = pytest.mark.skipif(python_abi() is None or not vectorcall.enabled(Kernel), reason="this Python has no native path")
@@ -273,6 +273,29 @@ def test_scalars_may_change(device):
     assert (y.numpy() == 3.5).all()
     with pytest.raises(lend.ArgumentError):
         kernels.saxpy(1.0, x)
+
+
+@native
+def test_what_moves_is_found_out_once_for_what_decides_it(device, monkeypatch):
+    found, transfer = [], mover.Mover._transfer
+
+    def counted(self, array, *rest):
+        found.append(array.leaf)
+        return transfer(self, array, *rest)
+
+    monkeypatch.setattr(mover.Mover, "_transfer", counted)
+    saxpy, first = kernels.saxpy.on(device), known.first.on(device)
+    for n, arrays in ((100, 2), (7, 4)):
+        x, y = np.ones(n, np.float32), np.zeros(n, np.float32)
+        for number in range(20):
+            saxpy(number / 3, x, y)
+        assert len(found) == arrays
+    found.clear()
+    for count in (3, 3, 3, 3, 3, 5, 5, 4):
+        y = np.full(9, -1)
+        first(y, count)
+        assert (y == [*range(count), *[-1] * (9 - count)]).all()
+    assert len(found) == 3  # a scalar decides the box
 
 
 def test_arrays_may_change(device):

@@ -24,12 +24,10 @@ READ_WRITE, USE_HOST_POINTER = 1, 1 << 3
 COMMAND_START, COMMAND_END = 0x1282, 0x1283
 
 _Size = ctypes.c_size_t
+_COPY = ctypes.CFUNCTYPE(ctypes.c_int, Pointer, Pointer, _Size)
 _SIGNATURES: Mapping[str, tuple[Any, list[Any]]] = {
     "clSVMAlloc": (Pointer, [Pointer, ctypes.c_uint64, _Size, ctypes.c_uint]),
     "clSVMFree": (None, [Pointer, Pointer]),
-    "clEnqueueSVMMemcpy": (
-        ctypes.c_int, [Pointer, ctypes.c_uint, Pointer, Pointer, _Size, ctypes.c_uint, Pointer, Pointer],
-    ),
     "clEnqueueSVMMemFill": (
         ctypes.c_int, [Pointer, Pointer, Pointer, _Size, _Size, ctypes.c_uint, Pointer, Pointer],
     ),
@@ -70,7 +68,7 @@ class OpenCLDevice(DriverDevice):
         except pyopencl.Error as error:
             raise DeviceError(f"{name} ({found.label}) cannot be used: {what_happened(_code(error))}") from None
         self._functions = {name: _typed(name, *signature) for name, signature in _SIGNATURES.items()}
-        self._copy = self._functions["clEnqueueSVMMemcpy"]
+        self._begin_copy, self._copy = (_COPY(self._code.address(name)) for name in (launch_ir.BEGIN_COPY, launch_ir.COPY))
         self._queue_handle: int = self._queue.int_ptr
         self._context_handle: int = self._context.int_ptr
         self._alignment: int = found.raw.mem_base_addr_align // 8
@@ -90,15 +88,17 @@ class OpenCLDevice(DriverDevice):
         self._functions["clSVMFree"](self._context_handle, address)
 
     def _copy_in(self, device: int, host: int, bytes: int) -> None:
-        self._copy_out(device, host, bytes)
+        status = self._begin_copy(device, host, bytes)
+        if status:
+            self.did(status, "copy an array")
 
     def _copy_out(self, host: int, device: int, bytes: int) -> None:
-        status = self._copy(self._queue_handle, 0, host, device, bytes, 0, None, None)
+        status = self._begin_copy(host, device, bytes)
         if status:
             self.did(status, "copy an array")
 
     def _bring(self, host: int, device: int, bytes: int) -> None:
-        status = self._copy(self._queue_handle, 1, host, device, bytes, 0, None, None)
+        status = self._copy(host, device, bytes)
         if status:
             self.did(status, "copy an array")
 

@@ -1,6 +1,6 @@
 """What a host function does with an OpenCL device: OpenCL's part of the code by hand.
 
-Does: give the IR of `lend_launch` and of copies.  Does not: the rest (`targets/calls_ir.py`).
+Does: give the IR of `lend_launch` and of copies, some of which are for Python too.  Does not: the rest (`targets/calls_ir.py`).
 Invariants: one queue, which runs what it is given in order. A block's size is a power of two, and launches are rounded up to
 whole blocks: threads beyond the end do nothing.
 """
@@ -11,6 +11,9 @@ from lend.targets.calls_ir import CALLS_IR, EVENT_ROOM, EVENTS, LAUNCHES, QUEUE
 
 BLOCK = "lend_block"
 """A variable: the largest block."""
+
+BEGIN_COPY, COPY = "lend_begin_copy", "lend_copy"
+"""Functions: `i32 (to, from, bytes)`, which begins to copy, or copies and waits. Python calls what has few arguments faster."""
 
 CALLED = ("clSetKernelArg", "clSetKernelArgSVMPointer", "clEnqueueNDRangeKernel", "clEnqueueSVMMemcpy")
 """Functions of OpenCL that the code calls."""
@@ -116,9 +119,20 @@ bad:
   ret i32 %kept
 }}
 
-define internal i32 @copy_out(ptr %to, ptr %from, i64 %bytes) {{
+define i32 @{BEGIN_COPY}(ptr %to, ptr %from, i64 %bytes) {{
+  %queue = load ptr, ptr @{QUEUE}
+  %status = call i32 @clEnqueueSVMMemcpy(ptr %queue, i32 0, ptr %to, ptr %from, i64 %bytes, i32 0, ptr null, ptr null)
+  ret i32 %status
+}}
+
+define i32 @{COPY}(ptr %to, ptr %from, i64 %bytes) {{
   %queue = load ptr, ptr @{QUEUE}
   %status = call i32 @clEnqueueSVMMemcpy(ptr %queue, i32 1, ptr %to, ptr %from, i64 %bytes, i32 0, ptr null, ptr null)
+  ret i32 %status
+}}
+
+define internal i32 @copy_out(ptr %to, ptr %from, i64 %bytes) {{
+  %status = call i32 @{COPY}(ptr %to, ptr %from, i64 %bytes)
   %fine = icmp eq i32 %status, 0
   br i1 %fine, label %good, label %bad
 good:
