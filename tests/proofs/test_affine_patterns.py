@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from verdicts import assert_proved
+from verdicts import assert_proved, refused
 
 import lend
 from lend import Mut, Out, Ref, bool_, comptime, f32, f64, i32, i64, u8
@@ -1194,6 +1194,29 @@ def test_sparse_rows_with_index_types():
             y[i] = total
 
     assert_proved(kernel)
+
+
+def test_particles_of_a_cell_through_their_order():
+    @lend.kernel
+    def kernel(start: Ref[lend.Offsets[N], K], order: Ref[lend.Unique[N], N], x: Ref[f64, N], y: Mut[f64, N]):
+        for cell in lend.grid(K - 1):
+            for a in range(start[cell], start[cell + 1]):
+                total = 0.0
+                for b in range(start[cell], start[cell + 1]):
+                    total += x[order[b]]
+                y[order[a]] = total
+
+    assert_proved(kernel)
+
+
+def test_particles_of_a_cell_and_the_first_of_the_next():
+    with refused("L0311"):
+
+        @lend.kernel
+        def kernel(start: Ref[lend.Offsets[N], K], order: Ref[lend.Unique[N], N], x: Ref[f64, N], y: Mut[f64, N]):
+            for cell in lend.grid(K - 1):
+                for a in range(start[cell], min(start[cell + 1] + 1, N)):
+                    y[order[a]] = x[order[a]]
 
 
 def test_scatter_through_a_permutation_covers_the_output():

@@ -54,12 +54,12 @@ def _related(kind: str, a: Linear, at_a: tuple[Linear, ...], b: Linear, at_b: tu
     same: Formula = All(())
     for x, y in zip(at_a, at_b, strict=True):
         same = both(same, equal(x, y))
-    if kind == "offsets":
-        (p,), (q,) = at_a, at_b  # together these say that equal places hold equal values
-        return [either(at_least(p, q.plus(1)), at_least(b, a)), either(at_least(q, p.plus(1)), at_least(a, b))]
+    if kind == "offsets":  # one condition of three cases: what a question falls apart into is their product
+        (p,), (q,) = at_a, at_b
+        before, after = both(at_least(q, p.plus(1)), at_least(b, a)), both(at_least(p, q.plus(1)), at_least(a, b))
+        return [either(both(same, equal(a, b)), either(before, after))]
     if kind in ("ticket", "block ticket"):
         return [either(negate(same), negate(equal(a, b)))]
-    facts = [either(negate(same), equal(a, b))]
     if kind == "unique":
-        facts.append(either(same, negate(equal(a, b))))
-    return facts
+        return [either(both(same, equal(a, b)), both(negate(same), negate(equal(a, b))))]
+    return [either(negate(same), equal(a, b))]

@@ -32,6 +32,7 @@ from lend.model.linear import (
     rename,
     resolved,
 )
+from lend.model.narrowing import narrowed
 from lend.model.quick_islpy import import_islpy
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ class Space:
         OverBudget for a must set; `truncated` says whether something was left out.
         """
         parts = [p for c in constraints for p in (c.parts if isinstance(c, All) else (c,))]
+        if disjuncts(All(tuple(parts))) > MOST_ALTERNATIVES:
+            parts = narrowed(parts)
         kept: list[Formula] = []
         alternatives = 1
         for part in sorted(dict.fromkeys(reversed(parts)), key=lambda p: disjuncts(p) > 1):

@@ -10,6 +10,7 @@ import pytest
 
 from lend.model.evaluate import Names
 from lend.model.linear import FALSE, TRUE, All, Any_, AtLeastZero, Formula, Linear, Zero
+from lend.model.narrowing import narrowed
 from lend.model.sets import Space
 
 NAMES = ("n_1", "m_2", "i_3", "j_4", "k_5")
@@ -54,6 +55,28 @@ def test_a_formula_and_its_text_are_the_same_set(seed: int) -> None:
     formulas = [random_formula(rng, 3) for _ in range(rng.randrange(1, 4))]
     want = isl.Set(f"[m_2, n_1] -> {{ [i_3, j_4] : exists k_5 : {text(All(tuple(formulas)))} }}", space.context)
     assert made(space, formulas).is_equal(want)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_conjuncts_without_alternatives_that_others_rule_out_are_the_same_set(seed: int) -> None:
+    rng = random.Random(f"narrowed {seed}")
+    space = Space(Names())
+    sums = [Linear((("i_3", 1), ("j_4", -1)), 0), Linear((("i_3", -1), ("j_4", 1)), 0), Linear((("n_1", 1),), 0)]
+
+    def comparison() -> Formula:
+        return rng.choice((AtLeastZero, Zero))(rng.choice(sums).plus(rng.randrange(-2, 3)))
+
+    formulas: list[Formula] = [comparison() for _ in range(rng.randrange(3))]
+    for _ in range(4):
+        formulas.append(Any_(tuple(All(tuple(comparison() for _ in range(rng.randrange(1, 3)))) for _ in range(3))))
+    assert made(space, narrowed(formulas)).is_equal(made(space, formulas))
+
+
+def test_one_alternative_that_is_ruled_out_may_rule_out_others() -> None:
+    apart = Linear((("i_3", 1), ("j_4", -1)), 0)
+    n = Linear((("n_1", 1),), 0)
+    formulas = [Zero(apart), Any_((AtLeastZero(apart.plus(-1)), AtLeastZero(n.plus(-5)))), Any_((Zero(n), Zero(apart)))]
+    assert narrowed(formulas) == [Zero(apart), AtLeastZero(n.plus(-5))]
 
 
 def test_no_constraints_are_all_points_and_false_is_none() -> None:
