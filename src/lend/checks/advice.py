@@ -10,9 +10,12 @@ import re
 from lend.checks.places import Loop, Places, subscripts, target
 from lend.ir import typed
 from lend.ir.typed import Value
-from lend.language.types import Borrow
+from lend.language.types import ATOMIC_ELEMENTS, Borrow
 from lend.model.linear import Linear
 from lend.model.records import Access, Dimension
+
+ATOMIC_UPDATES = ("+=", "-=", "&=", "|=", "^=")
+"""Updates of an element that are atomic where the array is lent as `Atomic`."""
 
 # ------------------------------------------------------------------------------------------------------------------ bounds
 
@@ -132,28 +135,33 @@ def _scatter_fix(places: Places, access: Access) -> str | None:
             continue
         name, index = places.array(access.root), places.array(load.root)
         size = places.linear(places.model.shapes[access.root][dimension]) if access.root in places.model.shapes else None
+        atomic = atomic_fix(places, access)
         plain = expression == places.model.evaluator.numbers[value] and value.scalar.bits >= 32
         if plain and _is_parameter(places, load.root) and size is not None:
             storage = "" if value.scalar.bits == 64 else f", {value.scalar}"
             unique = f"Ref[lend.Unique[{size}{storage}], {', '.join(_sizes(places, load.root))}]"
             several = f"give each part of the loop a row of `{name}` of its own and add the rows up"
             otherwise = several if _update(access) else f"loop over the elements of `{name}` and gather"
-            return f"if no index occurs twice, say so: `{index}: {unique}`; else {otherwise}"
-        return f"loop over the elements of `{name}` and gather what belongs to each"
+            return f"if no index occurs twice, say so: `{index}: {unique}`; else {atomic or otherwise}"
+        return atomic or f"loop over the elements of `{name}` and gather what belongs to each"
     return None
 
 
 def atomic_fix(places: Places, access: Access) -> str | None:
     """How several threads update one element: `h[i] += 1` of an atomic array; None for what is no such update."""
     root, operator = access.root, _update(access)
-    kinds = {"i32", "i64", "u32", "u64", "f32", "f64"}
-    if operator not in ("+=", "-=", "&=", "|=", "^=") or str(root.array.element) not in kinds:
+    element, name = root.array.element, places.array(root)
+    if operator not in ATOMIC_UPDATES or element not in ATOMIC_ELEMENTS or root in places.model.private:
         return None
-    name = places.array(root)
     if root in places.model.shared:
-        return f"make it atomic, `{name} = lend.shared(Atomic[{root.array.element}], ...)`, so that `{operator}` is one operation"
-    annotation = f"{name}: Atomic[{root.array.element}, {', '.join(_sizes(places, root))}]"
-    return f"borrow it as `{annotation}`, so that `{operator}` is one operation"
+        return f"make it atomic, `{name} = lend.shared(Atomic[{element}], ...)`, so that `{operator}` is one operation"
+    borrow = f"Atomic[{element}, {', '.join(_sizes(places, root)) or '...'}]"
+    parameter = next((p for p in places.model.kernel.parameters if p.value is root), None)
+    if parameter is None:
+        return f"make this loop a kernel of its own that borrows `{name}` as `{borrow}`, and call it here"
+    if parameter.vector is not None:
+        return None
+    return f"borrow it as `{name}: {borrow}`, so that `{operator}` is one operation"
 
 
 def _update(access: Access) -> str | None:

@@ -1,11 +1,11 @@
 from typing import Literal
 
 import lend
-from lend import Mut, Ref, i64, u8
+from lend import Atomic, Ref, i64, u8
 from lend.dims import N
 
 
 @lend.kernel
-def compute(x: Ref[u8, N], counts: Mut[i64, N, Literal[256]]):
+def compute(x: Ref[u8, N], counts: Atomic[i64, N, Literal[256]]):
     for i in lend.grid(N):
-        counts[i, x[i]] += 1
+        counts[0, x[i]] += 1
