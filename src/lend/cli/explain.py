@@ -1,7 +1,7 @@
 """`lend explain L0301`: the page of an error code.
 
-Does: print the page; where a code has none, its title; without a code, the list.  Does not: hold the pages (docs/errors/ does).
-Invariants: works without the repository: the pages are part of the package.
+Does: print the page; without a code, the list.  Does not: hold the pages (docs/errors/ does).
+Invariants: each code has a page. Works without the repository: the pages are part of the package.
 """
 
 from __future__ import annotations
@@ -24,19 +24,11 @@ def main(code: str | None) -> int:
     if wanted not in TITLES:
         print(f"lend explain: there is no code {code}; `lend explain` lists them all", file=sys.stderr)
         return 2
-    text = page(wanted)
-    if text is None:
-        print(f"{wanted}: {TITLES[wanted]}\n\nThis code has no page of its own; its message says what to write instead.")
-        print("`lend explain` lists all codes, as docs/errors.md does.")
-    else:
-        print(text.rstrip())
+    print(page(wanted).rstrip())
     return 0
 
 
-def page(code: str) -> str | None:
-    """The Markdown page of a code; None if it has none."""
-    for folder in (_PACKAGED, _REPOSITORY):  # an editable installation reads the repository's
-        file = folder / f"{code}.md"
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-    return None
+def page(code: str) -> str:
+    """The Markdown page of a code."""
+    folder = _PACKAGED if _PACKAGED.is_dir() else _REPOSITORY  # an editable installation reads the repository's
+    return (folder / f"{code}.md").read_text(encoding="utf-8")

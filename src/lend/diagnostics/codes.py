@@ -53,7 +53,7 @@ TITLES: dict[str, str] = {
     "L0210": "arithmetic that always fails",
     "L0211": "the wrong number or kind of subscripts",
     "L0212": "a value that must be known when the kernel is compiled",
-    "L0213": "a tuple index out of range",
+    "L0213": "an index out of range for a tuple or a vector",
     "L0214": "a negative subscript",
     "L0215": "an attribute or a field that does not exist",
     "L0216": "the step of a slice",

@@ -53,7 +53,10 @@ def evaluate(captured: Captured, text: str) -> Any:
         found, value = captured.resolve(name)
         if found:
             closure[name] = value
-    return eval(text, captured.globals, closure)
+    found = eval(text, captured.globals, closure)
+    return (
+        eval(found, captured.globals, closure) if isinstance(found, str) else found
+    )  # quoted where annotations are deferred too
 
 
 def plain_signature(captured: Captured) -> Signature | None:

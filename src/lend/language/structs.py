@@ -57,7 +57,9 @@ def struct(cls: type[C]) -> type[C]:
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # where the class stands: its annotations may be strings
     fields: list[tuple[str, ElementType]] = []
     for name, annotation in raw_annotations(cls).items():
-        if isinstance(annotation, str):
+        for _ in range(2):  # quoted where annotations are deferred too
+            if not isinstance(annotation, str):
+                break
             annotation = eval(annotation, {**namespace, **frame.f_globals}, dict(frame.f_locals))
         if get_origin(annotation) is ClassVar or annotation is ClassVar:
             continue
