@@ -168,16 +168,12 @@ class HostWriter(FunctionWriter):
         if reducer.components:
             blocks = divide_up(builder, iterations, BLOCK)
             partials = self._partials(blocks, reducer)
-        streaming = "false"
-        if region.streams is not None:
-            builder.module.declare("lend_cache_bytes", "declare i64 @lend_cache_bytes(i64)")
-            cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {LAST_CACHE})")
-            least = builder.emit(f"udiv i64 {cache}, {region.streams.bytes}")
-            streaming = builder.emit(f"icmp ugt i64 {iterations}, {least}")
+        each = region.paced if region.streams is None else region.streams.bytes
+        large = "false" if each is None else self._passes(iterations, each)
         turned = [(value, last) for value, last in region.turned if not self._written(region.parallel.body, value)]
         turns = {value: write_turn(self, self.array(value), last) for value, last in turned}
         kind = TeamWriter if region.parallel.team else RegionWriter
-        writer = kind(self, region, FAULT, axes, partials, streaming, self._panels(region), turns)
+        writer = kind(self, region, FAULT, axes, partials, large, self._panels(region), turns)
         writer.write()
         phase = None if self._wave is None else self._wave.phase(region.parallel)
         if self._wave is None or phase is None:
@@ -198,6 +194,13 @@ class HostWriter(FunctionWriter):
         if can_fault(region.parallel.body) or kept_bytes(region) > MOST_ON_STACK:
             self._stop_after_fault()
         return results
+
+    def _passes(self, iterations: str, bytes: int) -> str:
+        """Whether iterations go through more memory than the last cache holds."""
+        builder = self.builder
+        builder.module.declare("lend_cache_bytes", "declare i64 @lend_cache_bytes(i64)")
+        cache = builder.emit(f"call i64 @lend_cache_bytes(i64 {LAST_CACHE})")
+        return builder.emit(f"icmp ugt i64 {iterations}, {builder.emit(f'udiv i64 {cache}, {bytes}')}")
 
     def _written(self, body: Region, array: Value) -> bool:
         """Whether a loop may write an array, under whatever name: a copy made before it would not hold."""

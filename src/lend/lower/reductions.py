@@ -159,6 +159,19 @@ class Lanes:
                 after = builder.emit(f"zext {vector} {after} to {raw}")
             builder.append(f"store {raw} {after}, ptr {slot}, align {component.alignment}{metadata}")
 
+    def after(self, width: int, value: str, slot: str, nothing: str) -> str:
+        """The same vector, once the one in a slot is there: with none of its bits added."""
+        builder, (component,) = self._writer.builder, self.components
+        float_vector, bits = f"<{width} x {register_type(component.storage)}>", 8 * component.storage.bytes
+        vector = f"<{width} x i{bits}>"
+        other = builder.emit(f"load {vector}, ptr {slot}, align {component.alignment}{self._writer.aliases.lanes}")
+        zero = nothing if bits == 64 else builder.emit(f"trunc i64 {nothing} to i{bits}")
+        first = builder.emit(f"insertelement {vector} poison, i{bits} {zero}, i64 0")
+        zeros = builder.emit(f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer")
+        none = builder.emit(f"and {vector} {other}, {zeros}")
+        whole = builder.emit(f"or {vector} {builder.emit(f'bitcast {float_vector} {value} to {vector}')}, {none}")
+        return builder.emit(f"bitcast {vector} {whole} to {float_vector}")
+
     def slots(self, lane: str) -> list[str]:
         """Where a lane of each value lies."""
         return self._places(lane)

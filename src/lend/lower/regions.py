@@ -17,7 +17,7 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import For, Local, Region, Value, While
 from lend.language.reduction import BLOCK, LANES
-from lend.language.types import BOOL_
+from lend.language.types import BOOL_, I64
 from lend.lower import atomics, control, index_tests, memory, scalars
 from lend.lower.aliases import Aliases
 from lend.lower.builder import FunctionBuilder, ModuleBuilder
@@ -82,7 +82,7 @@ class RegionWriter(FunctionWriter):
         record: str,
         axes: list[Axis],
         partials: str | None,
-        streaming: str = "false",
+        large: str = "false",
         panels: str = "false",
         turns: Mapping[Value, Turn] | None = None,
         module: ModuleBuilder | None = None,
@@ -100,8 +100,13 @@ class RegionWriter(FunctionWriter):
         for value, turn in (turns or {}).items():
             self.values[value] = turned_in_region(self, self.environment, self.array(value), turn)
         self._tiles = self._tile_writer(region)
-        self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, streaming)
+        self.streaming = "false" if region.streams is None else self.environment.scalar(BOOL_, large)
         """Whether this launch is large enough for stores that go past the caches."""
+        self.paced: tuple[str, str] | None = None
+        """Whether this launch is held back, and a zero of which LLVM does not know that it is one: the sign of a count."""
+        if region.paced is not None:
+            sign = host.builder.emit(f"lshr i64 {axes[-1].count}, 63")
+            self.paced = self.environment.scalar(BOOL_, large), self.environment.scalar(I64, sign)
         self.panels = self.environment.scalar(BOOL_, panels)
         """Whether tiles go panel by panel in this launch; of loops by rows, whether these are fetched ahead."""
         self.facts.wanted = can_fault(self.body) and not self._fallback

@@ -20,6 +20,7 @@ from lend.language.reduction import BLOCK
 from lend.plan.by_rows import ByRows, find_by_rows
 from lend.plan.cost import Bound, Known, Work, work_of
 from lend.plan.index_tests import tested_loop
+from lend.plan.pacing import paced_bytes
 from lend.plan.packs import Packs, Unpacked
 from lend.plan.row_tests import tested_rows
 from lend.plan.streams import Streams, Unstreamed, find_streams
@@ -65,6 +66,8 @@ class DeviceRegion:
     """How the iterations go over the rows of a matrix together, if they do."""
     lengths: Mapping[Extent, int] = field(default_factory=dict[Extent, int])
     """Likely trip counts of loops inside of which both ends move."""
+    paced: int | None = None
+    """Of a loop that is held back in large launches: the bytes that an iteration reads."""
     packs: Packs | Unpacked = Unpacked.ONE
     """On a device: iterations that one thread may run together."""
 
@@ -175,6 +178,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] | None 
                 () if tiling is None or waits or tiling.lanes == 1 else turns(parallel, variations, tiling),
                 by_rows=by_rows,
                 lengths=known.lengths,
+                paced=None if waits or by_rows is not None else paced_bytes(parallel, variations, tiling),
             )
         )
     return Plan(kernel, tuple(regions), waves, decisions, tested)

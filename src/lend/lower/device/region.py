@@ -56,7 +56,7 @@ class KernelWriter(RegionWriter):
     ) -> None:
         self._abi = abi
         self._kernel = region_name(region)
-        plain = replace(region, tiling=None, streams=None, panels=(), turned=())
+        plain = replace(region, tiling=None, streams=None, paced=None, panels=(), turned=())
         super().__init__(host, plain, record[0], axes, partials, module=module, aliases=aliases)
         self._tag = self.environment.word(record[1])
         self._group = None

@@ -156,6 +156,13 @@ class TileWriter:
             whole, part, after = (builder.new_block(hint) for hint in ("whole", "part", "after"))
             builder.branch(present, whole, part)
             builder.open(whole)
+            if self._region.paced is not None and self._slots:
+                paced, at_once = builder.new_block("paced"), builder.new_block("at_once")
+                builder.branch(self._region.paced[0], paced, at_once)
+                builder.open(paced)
+                self._group(start, outer, lanes, None, following=True, nothing=self._region.paced[1])
+                builder.jump(after)
+                builder.open(at_once)
             self._group(start, outer, lanes, None, following=True)
             builder.jump(after)
             builder.open(part)
@@ -193,10 +200,11 @@ class TileWriter:
         present: tuple[str, str] | None,
         vectors: int | None = None,
         following: bool = False,
+        nothing: str | None = None,
     ) -> None:
         """Iterations for the 64 lanes; `present`: how far from the start those that are there begin, and how many they are.
 
-        `following`: each lane has met an iteration before.
+        `following`: each lane has met an iteration before. `nothing`: a zero; with it, each vector waits for the one before it.
         """
         tiling, builder = self._tiling, self._builder
         vectors = tiling.vectors if vectors is None else vectors
@@ -223,6 +231,8 @@ class TileWriter:
             pack.run(self._region.body)
             for k, place in enumerate(pack.places):
                 values = [pack.vector(value, place) for value in self._region.body.yields]
+                if nothing is not None:
+                    values = [lanes.after(tiling.lanes, value, self._slots[k - 1][0], nothing) for value in values]
                 slots = self._slots[k] if self._slots else lanes.slots(add(builder, moved, str(k * tiling.lanes)))
                 lanes.accumulate_vectors(tiling.lanes, slots, values, pack.masks.get(place), following)
             builder.jump(after)
