@@ -5,12 +5,13 @@ written, and whatever is read before.
 Does not: copy (`runtime/device_launch.py`), or evaluate boxes (`runtime/moves.py`).
 Invariants: a box holds every element that a run without a fault can write, for all arguments of which `moderate` scalars are; an
 array is `needed` unless it is proved that nothing of it is read, and nothing of its box stays, that the kernel has not written.
+Where a name stands for one of several parts of arrays, all that it may stand for counts as written.
 Where anything is not known exactly enough to say so, the array gets no `Move`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lend.checks.check_init import coverage, covered, elements, sure_writes
@@ -21,8 +22,9 @@ from lend.ir.typed import Region, Value
 from lend.language.moves import Bound, Move, Sum
 from lend.language.types import ArrayType, Borrow, ScalarType
 from lend.model.linear import All, Any_, Formula, Linear, at_least, both, equal, names_of
-from lend.model.records import Access, Model
+from lend.model.records import Access, Model, Scope
 from lend.model.sets import OverBudget
+from lend.model.views import View
 
 MOST_CASES = 8
 """A bound with more cases is not kept."""
@@ -73,11 +75,9 @@ class _Mover:
             return None
         # Other names may stand for it, or for another array: what is written by one of them may be this.
         names = {base for base in aliases.base.values() if base is root or root in aliases.roots[base]}
-        if (
-            names & self.hidden
-            or names & aliases.partial
-            or any(name.array.dimensions != root.array.dimensions for name in names)
-        ):
+        if names & self.hidden:
+            return None
+        if any(name.array.dimensions != root.array.dimensions for name in names - aliases.partial):
             return None
         touching = [a for a in model.accesses if a.root in names or aliases.base.get(a.root) in names]
         if any(access.root not in names for access in touching):
@@ -112,12 +112,9 @@ class _Mover:
         names = space.element_names(len(model.shapes[root]))
         whole: Any = None
         rests: set[str] = set()
-        for access in written:
-            assert access.element is not None
-            formulas: list[Formula] = [access.scope.facts]
-            for name, subscript, size in zip(names, access.element, model.shapes[root], strict=True):
-                at = Linear.of(name)
-                formulas += [equal(at, subscript), at_least(at, Linear.constant(0)), at_least(size, at.plus(1))]
+        for formulas in self.where(root, names, written):
+            for name, size in zip(names, model.shapes[root], strict=True):
+                formulas += [at_least(Linear.of(name), Linear.constant(0)), at_least(size, Linear.of(name).plus(1))]
             closure = space.closure({n for formula in formulas for n in names_of(formula)})
             rests.update(model.evaluator.rests_on(closure, formulas))
             found = space.set(names, formulas, "may", existential=self.others)
@@ -132,6 +129,39 @@ class _Mover:
                 raise _NoBox
             cases.append((low, high))
         return cases, rests
+
+    def where(self, root: Value, names: Sequence[str], written: list[Access]) -> Iterator[list[Formula]]:
+        """Where the elements of the root lie that are written: for each write, or each part that one's name may stand for."""
+        parts: dict[Value, None] = {}
+        for access in written:
+            if access.root in self.model.aliases.partial:
+                parts[access.root] = None
+                continue
+            assert access.element is not None
+            yield [access.scope.facts, *(equal(Linear.of(n), at) for n, at in zip(names, access.element, strict=True))]
+        for view, scope in self.parts(root, list(parts)):
+            if view.origin is None:
+                raise _NoBox
+            formulas: list[Formula] = [scope.facts]
+            for name, first, move in zip(names, view.origin, view.strides, strict=True):
+                at = Linear.of(name)
+                last = first if move is None else first.add(view.shape[move[0]].plus(-1), move[1])
+                formulas += [at_least(at, first), at_least(last, at)]
+            yield formulas
+
+    def parts(self, root: Value, names: list[Value]) -> Iterator[tuple[View, Scope]]:
+        """The parts of the root that these names may stand for, if all are known: each is made where no threads are."""
+        aliases, births, seen = self.model.aliases, self.model.births, set(names)
+        while names:
+            born = births.get(names.pop())
+            if born is None:
+                raise _NoBox
+            for view, scope in born.sources:
+                if view.root is root:
+                    yield view, scope
+                elif view.root not in seen and root in aliases.roots[aliases.base.get(view.root, view.root)]:
+                    seen.add(view.root)
+                    names.append(view.root)
 
     def bound(self, cases: Cases) -> Bound:
         """The same in terms of where the call's values stand."""

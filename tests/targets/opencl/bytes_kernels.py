@@ -173,13 +173,57 @@ def swapped_while(u: Mut[f64, N], v: Mut[f64, N], steps: i64) -> f64:
 
 @lend.kernel
 def swapped_parts(u: Mut[f64, N], v: Mut[f64, N], steps: i64):
-    """Names that stand for parts of arrays: these are copied whole."""
+    """Names that stand for parts of one array or of another."""
     assert N >= 4
     a, b = u[1:], v[1:]
     for _ in range(steps):
         for i in lend.grid(N - 1):
             b[i] = 2.0 * a[i]
         a, b = b, a
+
+
+@lend.kernel
+def one_part_or_another(u: Mut[f64, N], which: i64):
+    assert N >= 8
+    part = u[1:3] if which > 0 else u[4:7]
+    for i in lend.grid(part.shape[0]):
+        part[i] += 1.0
+
+
+@lend.kernel
+def one_row_or_another(u: Mut[f64, N, M], which: i64):
+    assert N >= 8
+    row = u[2] if which > 0 else u[5]
+    for j in lend.grid(M):
+        row[j] = 1.0
+
+
+@lend.kernel
+def part_of_one_of_two(u: Mut[f64, N], v: Mut[f64, N], which: i64):
+    assert N >= 12
+    part = u[1:9:3] if which > 0 else v[2:11:3]
+    for i in lend.grid(3):
+        part[i] = 1.0
+
+
+@lend.kernel
+def part_of_a_part(u: Mut[f64, N], steps: i64):
+    """The name stands for less each time, of which the end is written."""
+    assert 0 <= steps and 2 * steps <= N - 4
+    part = u[1 : N - 1]
+    for _ in range(steps):
+        n = part.shape[0]
+        for i in lend.grid(n):
+            part[i] += 1.0
+        part = part[: n - 1]
+
+
+@lend.kernel
+def whole_or_part(u: Mut[f64, N], which: i64):
+    assert N >= 8
+    part = u if which > 0 else u[2:]
+    for i in lend.grid(4):
+        part[i] = 1.0
 
 
 @lend.kernel
