@@ -161,7 +161,7 @@ def plan(kernel: Kernel, vector_bytes: int = 16, whole: frozenset[Value] | None 
         found = Unstreamed.IN_WAVES if waits else Unstreamed.BY_ROWS
         work = work_of(plain.get(parallel, parallel).body, known)
         if not waits and by_rows is None:
-            found = find_streams(parallel, variations, tiling, work.operations)
+            found = find_streams(parallel, variations, tiling, work)
         streams = found if isinstance(found, Streams) else None
         regions.append(
             DeviceRegion(

@@ -15,13 +15,14 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Load, Operation, Parallel, Region, Store, Value
 from lend.language.types import Layout, size_of
+from lend.plan.cost import Work
 from lend.plan.tiling import Tiling
 from lend.plan.variation import Variations
 
 LINE = 64
 """Bytes of a cache line."""
 LONG = 5
-"""Operations for each byte of a body that takes longer than memory does."""
+"""Operations for each byte of a body that takes longer than memory does; one with loops inside does anyway."""
 SHORTEST_RUN = 256
 """Along fewer iterations, lines that are not whole at both ends cost more than they save."""
 
@@ -49,8 +50,8 @@ class Unstreamed(Enum):
     LONG = auto()  # memory keeps up with so long a body, whose code would stand twice
 
 
-def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None, operations: int) -> Streams | Unstreamed:
-    """The streams of a tiled loop, or why it has none. `operations`: of an iteration, as it costs, but for loops inside."""
+def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | None, work: Work) -> Streams | Unstreamed:
+    """The streams of a tiled loop, or why it has none. `work`: of an iteration."""
     if tiling is None or not tiling.by_row or tiling.lanes == 1 or parallel.reductions:
         return Unstreamed.NOT_BY_ROW
     accesses = list(_accesses(parallel.body))
@@ -75,7 +76,7 @@ def find_streams(parallel: Parallel, variations: Variations, tiling: Tiling | No
         return Unstreamed.UPDATES if written <= read else Unstreamed.NOT_WHOLE_LINES
     arrays = {access.array for access in accesses if variations.of(access.array)[tiling.vector] == 0}
     bytes = sum(size_of(array.array.element) for array in arrays)
-    if operations > LONG * bytes:
+    if work.loops or work.operations > LONG * bytes:
         return Unstreamed.LONG
     order = {operation: number for number, operation in enumerate(parallel.body.operations)}
     return Streams(tuple(stores), tuple(sorted(subscripts, key=order.__getitem__)), bytes)

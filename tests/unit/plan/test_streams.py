@@ -88,6 +88,15 @@ def long(a: Ref[f64, N], c: Mut[f64, N]):
         c[i] = v
 
 
+@lend.kernel
+def sums_of_rows(a: Ref[f64, M, N], c: Mut[f64, N]):
+    for i in lend.grid(N):
+        v = 1.0
+        for k in range(M):
+            v = v * 0.5 + a[M - 1 - k, i] / (k + 1)
+        c[i] = v
+
+
 def streams_of(kernel: Any) -> Streams:
     found = region_of(kernel).streams
     assert found is not None
@@ -118,6 +127,7 @@ def test_subscripts_that_are_computed_are_known_beforehand() -> None:
         (by_columns, Unstreamed.NOT_BY_ROW),
         (sum_with_store, Unstreamed.NOT_BY_ROW),
         (long, Unstreamed.LONG),
+        (sums_of_rows, Unstreamed.LONG),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
