@@ -102,6 +102,9 @@ def race_fix(places: Places, first: Access, second: Access) -> str:
     if same_place and unused:
         names = " and ".join(f"`{n}`" for n in unused)
         return f"use {names} in the subscript of `{name}`, or run {names} in a sequential `for ... in range(...)` inside"
+    flat = _flat_fix(places, first) if same_place else None
+    if flat is not None:
+        return flat
     if same_place:
         return (
             f"let each iteration write elements of its own: loop over the elements of `{name}`, and run what "
@@ -110,6 +113,23 @@ def race_fix(places: Places, first: Access, second: Access) -> str:
     if second.writes:
         return f"write to a second array instead of `{name}`, or loop so that each element belongs to one iteration"
     return f"write to a second array instead of `{name}`, or use a sequential `for ... in range(...)`"
+
+
+def _flat_fix(places: Places, access: Access) -> str | None:
+    """`x[i * n + j]` with a product that no proof follows: two subscripts say that rows do not meet."""
+    written = subscripts(access.operation.span)
+    if access.element is None or written is None or len(written) != 1 or "[" in written[0]:
+        return None
+    if "*" not in written[0] or "+" not in written[0]:
+        return None
+    if places.unknown(access.element[0]) is None or access.region is None:
+        return None
+    indices = [parameter.name or "i" for parameter in places.model.regions[access.region].operation.body.parameters]
+    name = places.array(access.root)
+    if len(indices) < 2 or access.root.array.borrow is Borrow.ATOMIC:
+        return None
+    element = f"rows[{', '.join(indices[:2])}]"
+    return f"give each index a subscript: borrow rows before the loop, `rows = {name}.reshape(n, m)`, and write `{element}`"
 
 
 def _unused(places: Places, access: Access) -> list[str]:

@@ -4,9 +4,9 @@ import lend
 from lend import Mut, Ref, f64
 from lend.dims import N
 
-import random
+import threading
 
-source = random.Random()
+source = threading.Event()
 
 
 @lend.kernel

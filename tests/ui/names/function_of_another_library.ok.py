@@ -4,7 +4,7 @@ import lend
 from lend import Mut, Ref, f64
 from lend.dims import N
 
-import random
+import time
 
 
 @lend.kernel

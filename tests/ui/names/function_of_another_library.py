@@ -4,13 +4,13 @@ import lend
 from lend import Mut, Ref, f64
 from lend.dims import N
 
-import random
+import time
 
 
 @lend.kernel
 def compute(x: Ref[f64, N], y: Mut[f64, N]):
     for i in lend.grid(N):
-        y[i] = random.random() * x[i]
+        y[i] = time.time() * x[i]
 
 
 compute(np.ones(4), np.zeros(4))

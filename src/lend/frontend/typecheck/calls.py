@@ -60,6 +60,12 @@ def given_type(object: Any) -> ScalarType | None:
     return object if isinstance(object, ScalarType) else scalar_of_class(object)
 
 
+def draws_random_numbers(target: Any) -> bool:
+    """Whether a function is one of NumPy's or Python's generators of random numbers."""
+    owner = type(getattr(target, "__self__", None)).__module__
+    return owner == "random" or owner.startswith("numpy.random")
+
+
 class Calls(Inlining):
     """Typing of calls."""
 
@@ -118,7 +124,10 @@ class Calls(Inlining):
         written = span.text.split("(")[0]
         name = written if written.replace(".", "").isidentifier() else getattr(target, "__name__", "this function")
         module, label, fix = str(getattr(target, "__module__", "")), "not a function of kernels", None
-        if isinstance(target, np.ufunc) or module.startswith("numpy"):
+        if draws_random_numbers(target):
+            label = "it keeps a state that all iterations would share"
+            fix = "write `lend.algorithms.uniform_at(seed, i)` or `normal_at`, which compute number `i` of a seed"
+        elif isinstance(target, np.ufunc) or module.startswith("numpy"):
             label = "not one of NumPy's functions of single numbers"
             last = name.rpartition(".")[2]
             fix = f"make the array with `lend.{last}(f64, n)`" if last in ("zeros", "empty") else "write a loop over the elements"
