@@ -139,6 +139,7 @@ class ThreadsWriter(RegionWriter):
         self._team = team
         self._flag = team._flag  # pyright: ignore[reportPrivateUsage]
         self.streaming = self.panels = "false"
+        self.paced = None
         self.axes: list[Axis] = []
         for extent in region.parallel.box:
             lower, upper, step = (team.scalar(value) for value in (extent.lower, extent.upper, extent.step))
