@@ -33,7 +33,7 @@ from lend.model.records import Scope
 from lend.model.subscripted import subscripted
 from lend.model.views import whole
 
-MAX_ATTEMPTS = 6
+MAX_ATTEMPTS = 7
 
 MOST_ENDS = 2
 """So many ends are tried on each side of a value."""
@@ -109,6 +109,8 @@ class Carried(Arrays):
             if confirmed == moves:
                 break
             moves = confirmed if attempt < MAX_ATTEMPTS - 2 else Moves()
+            if attempt == MAX_ATTEMPTS - 4:  # what is seldom true must not take the attempts from what most often is
+                moves = replace(confirmed, slow=set(), least={}, most={})
         self.scope, self.ideal = saved, ideal
         self.leave(results, carried, inits, moves, trips)
         start = replace(saved, order=scope.order[:-1])
