@@ -37,7 +37,7 @@ from lend.language.structs import struct_type
 from lend.language.types import ArrayType, ElementType, ScalarType, StructType, VectorType, widens
 from lend.language.vectors import Vec
 from lend.runtime.aliasing import check_aliases
-from lend.runtime.borrows import ArrayParameter, Lent
+from lend.runtime.borrows import ArrayParameter, Lent, host_array
 from lend.runtime.elements import AnyArray, is_array
 from lend.runtime.scalars import convert, converter_of, strong_type, weak_type, words_of
 from lend.runtime.sizes import resolve_sizes, too_large
@@ -423,12 +423,14 @@ def _writes(parameter: _Parameter) -> bool:
 def _arrays_of(parameter: _Parameter, value: Any) -> list[tuple[ArrayParameter, AnyArray]]:
     """The arrays given for a parameter that are arrays at all, with their parameters."""
     if isinstance(parameter, ArrayParameter):
-        return [(parameter, value)] if is_array(value) else []
+        array = value if is_array(value) else host_array(value)
+        return [(parameter, array)] if array is not None else []
     if not isinstance(parameter, _Tuple) or not isinstance(value, (tuple, list)):
         return []
     items: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     count = len(items) if parameter.kind.variadic else min(len(items), len(parameter.kind.items))
-    return [(member, item) for member, item in zip(parameter.members(count), items, strict=False) if is_array(item)]
+    arrays = [item if is_array(item) else host_array(item) for item in items]
+    return [(member, array) for member, array in zip(parameter.members(count), arrays, strict=False) if array is not None]
 
 
 def _record_value(struct: StructType, leaves: Any) -> Any:

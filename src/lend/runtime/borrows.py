@@ -169,7 +169,10 @@ class ArrayParameter:
         if isinstance(value, OnDevice):
             return value
         if not is_array(value):
-            raise ArgumentError(f"{self.subject} must be {self}, {self._not_an_array(value)}")
+            shared = host_array(value)
+            if shared is None:
+                raise ArgumentError(f"{self.subject} must be {self}, {self._not_an_array(value)}")
+            return shared
         if isinstance(value, np.ma.MaskedArray):
             raise ArgumentError(
                 f"{self.subject} is a masked array, whose mask a kernel would not see: pass {self.name}.data and the mask"
@@ -300,6 +303,16 @@ def _why_read_only(array: AnyArray) -> str:
     if any(size > 1 and stride == 0 for size, stride in zip(array.shape, array.strides, strict=True)):
         return " (it is broadcast): pass an array of its own, such as a copy"
     return ": pass a writeable array"
+
+
+def host_array(value: Any) -> AnyArray | None:
+    """Another library's array in host memory, as NumPy's array over that memory; None for what is none."""
+    if not (hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")) or _device_of(value) is not None:
+        return None
+    try:
+        return np.from_dlpack(value)
+    except Exception:  # whatever that library raises: it does not lend this array
+        return None
 
 
 def _device_of(value: Any) -> str | None:

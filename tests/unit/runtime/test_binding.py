@@ -504,6 +504,32 @@ def test_arrays_of_other_libraries_and_devices():
     )
 
 
+class OnHost:
+    """An array of another library, in host memory."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_in_host_memory_are_lent_as_they_are():
+    values = np.arange(6, dtype=np.float32)
+    call = bind_one(array(REF, F32, N), OnHost(values[::2]))
+    assert call.words == [values.ctypes.data, 3, 8] and np.shares_memory(call.leaves[0], values)
+    assert refusal(ShapeError, lambda: bind_one(array(REF, F32, N, M), OnHost(values))).startswith("k: x must be Ref[f32, N, M]")
+    values.flags.writeable = False
+    if np.from_dlpack(values).flags.writeable:
+        return  # an old NumPy, whose DLPack does not say so
+    assert refusal(BorrowError, lambda: bind_one(array(MUT, F32, N), OnHost(values))).startswith(
+        "k: x is lent as Mut but is read-only"
+    )
+
+
 def test_subclasses_that_only_add_are_taken(tmp_path):
     mapped = np.memmap(tmp_path / "file", np.float32, "w+", shape=(4,))
     call = bind_one(array(MUT, F32, N), mapped)
