@@ -11,6 +11,7 @@ from harness import threads
 import lend
 from lend import Ref, f32, f64
 from lend.dims import M, N
+from lend.targets.cpu.target import cpu
 
 
 def kernels() -> tuple[Any, Any, Any]:
@@ -67,7 +68,8 @@ def elements(n: int) -> np.ndarray:
 def test_sums_have_the_same_bits(both: Any, n: int, dtype: Any) -> None:
     (plain, *_), (paced, *_) = both
     x = elements(n).astype(dtype)
-    assert "paced" in paced.lower(x).ir
+    if cpu().machine.vector_bytes == 64:  # with narrow vectors, the 64 lanes are not in registers
+        assert "paced" in paced.lower(x).ir
     for count in (1, 2, 4):
         with threads(count):
             assert np.asarray(paced(x)).tobytes() == np.asarray(plain(x)).tobytes()
