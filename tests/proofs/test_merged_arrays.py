@@ -63,7 +63,18 @@ def test_arrays_swapped_in_a_loop():
                 q[i] = p[i] + 1.0
                 p, q = q, p
 
-    assert_accepted(own, {"bounds checked q", "bounds checked p"})
+    assert_proved(own)
+
+    @lend.kernel
+    def of_two_sizes(u: Mut[f64, N], v: Mut[f64, M], k: i64):
+        for i in lend.grid(N):
+            p = u
+            q = v
+            for _ in range(k):
+                q[i] = p[i] + 1.0
+                p, q = q, p
+
+    assert_accepted(of_two_sizes, {"bounds checked q", "bounds checked p"})
     u, v = np.zeros(3), np.full(3, 9.0)
     own(u, v, 3)
     assert u.tolist() == [2, 2, 2] and v.tolist() == [3, 3, 3]

@@ -216,7 +216,7 @@ def read_fix(places: Places, root: Value) -> str:
         return f"write it first, or borrow it as `{as_mut(places, root)}`"
     if root in places.model.private:
         return "write all of it first, in a loop before this one"
-    if root in places.model.shared:
+    if places.model.aliases.only_of(root, places.model.shared):
         return "let the threads write all of it first, with `lend.sync()` between, or read only what they have written"
     return "write all of it first, or begin with `lend.zeros` instead of `lend.empty`"
 

@@ -15,7 +15,7 @@ from lend.model.linear import TRUE, Formula, Linear, at_least, both, equal, is_k
 from lend.model.records import Model, Scope
 from lend.model.views import View, locate
 
-MAY_MEET = "the two arrays may be the same memory seen in different shapes"
+MAY_MEET = "the same elements may be reached by another name, slice or reshape"
 
 
 def apart_as_made(model: Model, a: Value, b: Value) -> Decision:
@@ -23,7 +23,7 @@ def apart_as_made(model: Model, a: Value, b: Value) -> Decision:
 
     What a region itself makes of several arrays may be another one in each of its iterations, and is not looked at.
     """
-    if a is b or not {a, b} <= model.births.keys():
+    if a is b or any(root not in model.births or model.births[root].in_block for root in (a, b)):
         return Decision("may", MAY_MEET)
     return _Apart(model).roots(a, b)
 

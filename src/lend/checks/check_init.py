@@ -64,7 +64,7 @@ def check_init(model: Model, bounds: Sequence[BoundsFinding]) -> list[InitFindin
             decision = covered(model, access, [w for w in writes if _same(w, access)])
         if access.root not in tracked and decision.kind != "never":
             whole = content.whole(access.root, access.within, access.scope)
-            decision = whole if whole.kind == "never" else decision
+            decision = whole if whole.kind == "never" else replace(decision, kind="may")  # it may have come with content
         findings.append(InitFinding(access.root, access, decision))
     for parameter in model.kernel.parameters:
         root = parameter.value
@@ -338,6 +338,9 @@ def _before_barriers(model: Model, at: _Meeting, team: Team, phases: Phases) -> 
         if at.read.scope.order[: len(unsure)] != unsure:
             return
         ties.update(phases.counters(unsure))
+    made = model.made_at.get(at.write.root, ())  # an array that the threads' loops make is another in each iteration
+    ties.update(phases.counters(made) if len(made) > start else ())
+    steady = _steady(model, at, team)
     for piece in pieces:
         if piece.number == START:
             continue
@@ -357,6 +360,22 @@ def _before_barriers(model: Model, at: _Meeting, team: Team, phases: Phases) -> 
             part = phases.part.names() if phases.part is not None else ()
             phase = [n for n in names_of(piece.formula) if n not in phases.slots]
             yield from _cover(model, at, relate, within=True, names_too=(*part, *phase))
+            if steady:
+                same = {c for n in steady for c in model.space.names.made_in[n]} & set(phases.counters(at.write.scope.order))
+
+                def too(renaming: dict[str, str], relate: Any = relate, same: set[str] = same) -> list[Formula]:
+                    return [*relate(renaming), *(equal(Linear.of(renaming[n]), Linear.of(n)) for n in sorted(same - ties))]
+
+                yield from _cover(model, at, too, within=True, names_too=(*part, *phase), steady=steady)
+
+
+def _steady(model: Model, at: _Meeting, team: Team) -> frozenset[str]:
+    """What data decide that both depend on, and that is the same for all threads in the same iteration of loops around both."""
+    counters = set(at.read.scope.counters) & set(at.write.scope.counters)
+    both_depend = set(model.space.closure(_mentioned(at.write))) & set(model.space.closure(_mentioned(at.read)))
+    names = model.space.names
+    own = {*team.scope.threads, *team.scope.counters}
+    return frozenset(n for n in both_depend & team.together & names.opaque if set(names.made_in[n]) - own <= counters)
 
 
 def _cover(
@@ -365,9 +384,10 @@ def _cover(
     relate: Callable[[dict[str, str]], list[Formula]],
     within: bool = False,
     names_too: tuple[str, ...] = (),
+    steady: frozenset[str] = frozenset(),
 ) -> Iterator[_Way]:
     """The write at another instance than the read, related to it by formulas over the renaming of its names, `names_too` among
-    them. `within`: the branches and loops that it is not sure to be in are seen to.
+    them. `within`: the branches and loops that it is not sure to be in are seen to. `steady`: names that are the same at both.
     """
     write, read = at.write, at.read
     assert write.element is not None
@@ -384,7 +404,7 @@ def _cover(
         if n in moving or (set(names.made_in[n]) & set(moving)) or (apart and n not in names.launch and n not in at.common)
     }
     if within and write.scope.team is not None:  # of the same run of threads as the read
-        renaming = {n: r for n, r in renaming.items() if n not in model.teams[write.scope.team].held}
+        renaming = {n: r for n, r in renaming.items() if n not in model.teams[write.scope.team].held | steady}
     held = set(_parts(read.scope.facts))
     facts = [f for f in _parts(write.scope.facts) if f not in held or set(model.space.closure(names_of(f))) & renaming.keys()]
     used = {n for f in facts for n in names_of(f)} | {n for e in write.element for n in e.names()} | {*names_too}

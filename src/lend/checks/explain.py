@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from lend.checks import advice
+from lend.checks.apart import MAY_MEET
 from lend.checks.check_aliases import AliasFinding
 from lend.checks.check_arith import ArithFinding
 from lend.checks.check_bounds import BoundsFinding, outside
@@ -163,7 +164,8 @@ class Explainer:
         text = self.both_touch(finding, swapped, sample, "" if certain else "may ") if sample is not None else ""
         unknown = self.run_time_value(first, second)
         if not certain:
-            reason = f"`{unknown}` is known at run time only" if unknown else finding.decision.reason
+            reason = f"`{unknown}` is known at run time only" if unknown else self.one_array(finding, "iteration")
+            reason = reason or finding.decision.reason
             if not text:
                 text = reason or "two iterations may meet in one element"
             elif unknown:
@@ -178,6 +180,16 @@ class Explainer:
             (),
             advice.race_fix(self.places, first, second),
         )
+
+    def one_array(self, finding: RaceFinding, who: str) -> str | None:
+        """Why two names, or two parts of an array, may mean the same elements."""
+        first, second = finding.first.root, finding.second.root
+        a, b = self.places.array(first), self.places.array(second)
+        if a != b and not {first, second} & self.model.aliases.partial:
+            return f"what one {who} calls `{a}` may be the array that another calls `{b}`"
+        if finding.decision.reason == MAY_MEET:
+            return f"another {who} may reach the same elements of `{a}` through another slice or reshape"
+        return None
 
     def both_touch(self, finding: RaceFinding, swapped: bool, sample: Sample, may: str) -> str:
         """`threads i=0 and i=1 both write y[0], with N=2`; of team level `threads (b=0, t=0) and (b=0, t=1) both …`."""
@@ -300,11 +312,14 @@ class Explainer:
             for a in self.model.accesses
             if a.writes and a.root is read.root and target(a.operation.span) != target(read.operation.span)
         ]
+        parameters = {parameter.value for parameter in self.model.kernel.parameters}
+        named = read.root not in self.model.unwritten | parameters  # one of several arrays
+        lacks = "which may be an array without a value here" if named else "which has no value yet"
         self.refuse(
             "L0320",
             f"`{name}` is read where it may not have been written",
             target(read.operation.span),
-            f"{self.who(read, sample)} reads {text}, which has no value yet{self.with_sizes(sample)}",
+            f"{self.who(read, sample)} reads {text}, {lacks}{self.with_sizes(sample)}",
             labels=(*self.written(writes), *self.called(read)),
             fix=advice.read_fix(self.places, read.root),
         )

@@ -127,12 +127,13 @@ class TeamExplainer:
         name = self.places.array(first.root)
         place, other = target(first.operation.span), target(second.operation.span)
         labels = [] if other == place else [Label(other, f"also {'written' if second.writes else 'read'} here")]
-        who = RACING[finding.among]
+        who, explainer = RACING[finding.among], self.explainer
         sample = finding.decision.sample
-        text = self.explainer.both_touch(finding, swapped, sample, "" if certain else "may ") if sample is not None else ""
+        text = explainer.both_touch(finding, swapped, sample, "" if certain else "may ") if sample is not None else ""
         unknown = self.explainer.run_time_value(first, second)
         if not certain:
-            reason = f"`{unknown}` is known at run time only" if unknown else finding.decision.reason
+            reason = f"`{unknown}` is known at run time only" if unknown else explainer.one_array(finding, finding.among[:-1])
+            reason = reason or finding.decision.reason
             text = f"{text}: {reason}" if text else reason or f"two {who} may meet in one element"
         if finding.among == "threads":
             labels.append(self.between(finding))

@@ -52,6 +52,8 @@ def between_threads(model: Model, team: Team) -> Iterator[RaceFinding]:
             decision = Decision("may", "there are more pairs of accesses than the proof budget allows")
         elif first.element is None or second.element is None or not model.aliases.comparable(first.root, second.root, True):
             decision = apart_as_made(model, first.root, second.root)
+        elif (loops := _two_at_once(model, phases, first, second)) is not None:
+            decision = _meet(model, team, phases, first, second, None, loops) if loops else Decision("never")
         elif key in anywhere and rests_on_sizes(model, anywhere[key]):
             decision = anywhere[key]
         elif within is None:
@@ -75,6 +77,15 @@ SEVERAL = 3
 
 MANY = 8
 """From so many accesses of an array on, it is first asked whether one subscript, the same in all, keeps threads apart."""
+
+
+def _two_at_once(model: Model, phases: Phases, first: Access, second: Access) -> tuple[str, ...] | None:
+    """The loops of threads in each of whose iterations two array values are two arrays, the same ones for all threads."""
+    births, overlap = model.births, model.aliases.overlap
+    one, other = births.get(first.root), births.get(second.root)
+    if one is None or other is None or one.merge != other.merge or overlap(first.root, second.root):
+        return None
+    return phases.counters(model.made_at[first.root])
 
 
 def _kept_apart(model: Model, team: Team, accesses: list[Access]) -> set[Value]:
@@ -120,8 +131,18 @@ def _common(phases: Phases, first: Access, second: Access) -> set[int]:
     return {p.number for p in one} & {p.number for p in other}
 
 
-def _meet(model: Model, team: Team, phases: Phases, first: Access, second: Access, beside: bool | None) -> Decision:
-    """Whether two threads of a block meet; `beside`: only those of one sub-group, or only those of two."""
+def _meet(
+    model: Model,
+    team: Team,
+    phases: Phases,
+    first: Access,
+    second: Access,
+    beside: bool | None,
+    loops: tuple[str, ...] = (),
+) -> Decision:
+    """Whether two threads of a block meet; `beside`: only those of one sub-group, or only those of two. `loops`: only in two
+    iterations of these.
+    """
     pieces = phases.of(first.scope, second.scope)
     numbers = _common(phases, first, second)
     if not numbers:
@@ -129,7 +150,7 @@ def _meet(model: Model, team: Team, phases: Phases, first: Access, second: Acces
     exact = all(a.scope.exact and is_known(a.scope.facts) for a in (first, second)) and phases.exact and not phases.lost
     exact = exact and model.aliases.one(first.root, second.root, True)
     with model.space.holding(team.held):
-        meet, names = _question(model, team, first, second, beside)
+        meet, names = _question(model, team, first, second, beside, loops)
         if max(map(len, pieces)) > 1:  # most accesses do not meet whatever is between them
             decision = decide(model, [meet], names, False, (SECOND,))
             if decision.kind == "never":
@@ -146,12 +167,14 @@ def _same_phase(model: Model, phases: Phases, pieces: list[tuple[Piece, ...]], n
     return both(one, rename(other, renaming))
 
 
-def _question(model: Model, team: Team, first: Access, second: Access, beside: bool | None) -> tuple[Formula, tuple[str, ...]]:
+def _question(
+    model: Model, team: Team, first: Access, second: Access, beside: bool | None, loops: tuple[str, ...] = ()
+) -> tuple[Formula, tuple[str, ...]]:
     """That two threads meet in one element, at any time, and the names of both and of the element."""
     assert first.element is not None and second.element is not None
     space, count = model.space, len(model.regions[team.region].scope.threads)
     blocks, threads = team.scope.threads[:count], team.scope.threads[count:]
-    names = {*names_of(second.scope.facts), *threads, *(n for e in second.element for n in e.names())}
+    names = {*names_of(second.scope.facts), *threads, *loops, *(n for e in second.element for n in e.names())}
     part = team.part if beside is not None else None
     if part is not None:
         names.update(part.names())
@@ -161,6 +184,8 @@ def _question(model: Model, team: Team, first: Access, second: Access, beside: b
         meet = both(meet, equal(a, b.rename(renaming)))
     others = [renaming[name] for name in threads]
     meet = both(meet, different(threads, others))
+    if loops:
+        meet = both(meet, different(loops, [renaming[name] for name in loops]))
     if part is not None:
         same = equal(part, part.rename(renaming))
         meet = both(meet, same if beside else negate(same))

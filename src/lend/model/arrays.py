@@ -120,7 +120,9 @@ class Arrays(Point):
 
     def new_content(self, operation: typed.Local | typed.Shared) -> None:
         """An array of constant sizes that has no content from here on."""
-        self.views[operation.result] = whole(operation.result, tuple(map(Linear.constant, operation.sizes)))
+        shape = tuple(map(Linear.constant, operation.sizes))
+        self.views[operation.result] = whole(operation.result, shape)
+        self.model.shapes[operation.result] = shape
         self.model.unwritten.add(operation.result)
         self.model.made_at[operation.result] = self.scope.order
 
@@ -189,11 +191,17 @@ class Arrays(Point):
     def born(
         self, value: Value, sources: list[tuple[Value, Scope]], order: tuple[int | str, ...], merge: tuple[int, str]
     ) -> None:
-        """An array value that is one of several, unless all are views of one root."""
-        if isinstance(value.type, ArrayType) and self.region is None and self.view_of(value).root is value:
-            self.model.births[value] = Birth(tuple((self.view_of(source), scope) for source, scope in sources), merge)
+        """An array value that is one of several, unless all are views of one root, or it is another for each thread."""
+        if isinstance(value.type, ArrayType) and self.view_of(value).root is value and self.followed(value):
+            made_from = tuple((self.view_of(source), scope) for source, scope in sources)
+            self.model.births[value] = Birth(made_from, merge, self.region is not None)
             self.model.made_at[value] = order
             self.model.shapes[value] = self.view_of(value).shape
+
+    def followed(self, value: Value) -> bool:
+        """Whether it is known what an array value is made from that is one of several. `teams.py` says it of blocks."""
+        _ = value
+        return self.region is None
 
     def alias(self, name: Value, value: Value) -> None:
         """One value under another name."""

@@ -3,8 +3,8 @@
 Does: walk the kernel once: its parameters and contracts, then host level and regions.  Does not: decide obligations.
 
 The walk is one class, from the bottom up: values (`evaluate.py`), the point in the kernel and its facts (`point.py`), arrays and
-accesses (`arrays.py`), what loops carry (`carried.py`), loops and regions (`loops.py`), threads of blocks (`teams.py`), and here
-the rest.
+accesses (`arrays.py`), conditions on data (`conditions.py`), what loops carry (`carried.py`), loops and regions (`loops.py`),
+threads of blocks (`teams.py`), and here the rest.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ class Builder(Teams):
 
     def visit(self, operation: typed.Operation) -> None:
         """One operation."""
+        self.note_made(operation)
         match operation:
             case typed.Load():
                 self.load(operation)
@@ -159,6 +160,7 @@ class Builder(Teams):
         if all(result in self.relevant for result in operation.results):
             before = len(self.names.made)
             self.operation(operation)
+            self.name_condition(operation)
             if self.scope.team is not None:
                 self.hold(operation, before)
 

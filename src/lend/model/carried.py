@@ -20,8 +20,9 @@ from lend.diagnostics.records import dataclass
 from lend.ir import typed
 from lend.ir.typed import Region, Value
 from lend.language.types import ArrayType
-from lend.model.arrays import Arrays
+from lend.model.conditions import Conditions
 from lend.model.linear import (
+    TRUE,
     Formula,
     Linear,
     Unknown,
@@ -31,7 +32,6 @@ from lend.model.linear import (
 )
 from lend.model.records import Scope
 from lend.model.subscripted import subscripted
-from lend.model.views import whole
 
 MAX_ATTEMPTS = 7
 
@@ -66,7 +66,7 @@ class Moves:
             self.leans[value] = tuple(sorted({*self.leans.get(value, ()), *names}))
 
 
-class Carried(Arrays):
+class Carried(Conditions):
     """Loop-carried values."""
 
     def __init__(self, kernel: typed.Kernel, fixed: Mapping[Value, int] | None) -> None:
@@ -84,8 +84,11 @@ class Carried(Arrays):
         trips: Linear | None,
         stops: bool,
         enter: Callable[[tuple[Value, ...]], Formula] | None = None,
+        again: Formula = TRUE,
     ) -> None:
-        """Visit a loop's body once to see how carried values move, and once more knowing it."""
+        """Visit a loop's body once to see how carried values move, and once more knowing it. `again`: holds at the end of each
+        iteration that another follows.
+        """
         yields = body.yields[1:] if stops else body.yields
         saved, ideal = self.scope, self.ideal
         mark, before = self.mark(), len(self.names.made)
@@ -115,9 +118,8 @@ class Carried(Arrays):
         self.leave(results, carried, inits, moves, trips)
         start = replace(saved, order=scope.order[:-1])
         for result, parameter, init, following in zip(results, carried, inits, yields, strict=True):
-            sources = [(init, start), (following, end)]
-            self.born(parameter, sources, scope.order, (id(body), "start"))
-            self.born(result, sources, saved.order, (id(body), "end"))
+            self.born(parameter, [(init, start), (following, end.given(again))], scope.order, (id(body), "start"))
+            self.born(result, [(init, start), (following, end)], saved.order, (id(body), "end"))
 
     def carry(self, carried: tuple[Value, ...], inits: tuple[Value, ...], counter: Linear | None, moves: Moves) -> None:
         """What carried values are at the start of an iteration."""
@@ -127,7 +129,7 @@ class Carried(Arrays):
                 if parameter in moves.same:
                     self.views[parameter] = view
                 elif parameter in moves.sized:
-                    self.views[parameter] = whole(parameter, view.shape)
+                    self.views[parameter] = self.merged(parameter, view.shape)
                 else:
                     self.views.pop(parameter, None)
                     self.view_of(parameter)
@@ -177,12 +179,12 @@ class Carried(Arrays):
     def movement(self, carried: tuple[Value, ...], inits: tuple[Value, ...], yields: tuple[Value, ...], counted: bool) -> Moves:
         """How carried values change in one iteration: integers by a constant or one way, arrays in size or not at all."""
         moves = Moves()
-        for parameter, _, following in zip(carried, inits, yields, strict=True):
+        for parameter, init, following in zip(carried, inits, yields, strict=True):
             if isinstance(parameter.type, ArrayType):
                 if following is parameter:
                     moves.same.add(parameter)
-                elif self.region is None:  # in a region, a view whose check fails is empty
-                    moves.sized.add(parameter)
+                elif self.region is None or not (self.view_of(init).through or self.view_of(following).through):
+                    moves.sized.add(parameter)  # in a region, a view whose check fails is empty
             elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
                 low, high = self.interval(difference)
@@ -222,7 +224,7 @@ class Carried(Arrays):
             if isinstance(parameter.type, ArrayType):
                 if parameter in moves.same:
                     kept.same.add(parameter)
-                elif parameter in moves.sized and self.view_of(following).shape == self.view_of(init).shape:
+                elif parameter in moves.sized and self.keeps_size(init, following):
                     kept.sized.add(parameter)
             elif parameter in self.relevant and parameter.type.is_integer:
                 difference = self.number(following).sub(self.number(parameter))
@@ -246,6 +248,11 @@ class Carried(Arrays):
                             kept.rest(parameter, self.relied)
         return kept
 
+    def keeps_size(self, init: Value, following: Value) -> bool:
+        """Whether an array has the size that it had before the loop; in a region, a view whose check fails is empty."""
+        view = self.view_of(following)
+        return view.shape == self.view_of(init).shape and (self.region is None or not view.through)
+
     def leave(
         self, results: tuple[Value, ...], carried: tuple[Value, ...], inits: tuple[Value, ...], moves: Moves, trips: Linear | None
     ) -> None:
@@ -256,7 +263,7 @@ class Carried(Arrays):
                 if parameter in moves.same:
                     self.views[result] = view
                 elif parameter in moves.sized:
-                    self.views[result] = whole(result, view.shape)
+                    self.views[result] = self.merged(result, view.shape)
                 else:
                     self.views.pop(result, None)  # of an earlier visit
             elif result in self.relevant and result.type.is_integer:

@@ -55,13 +55,15 @@ class Loops(Carried):
         if step:
             position = lower.add(m.scale(step))
             fact = at_least(upper, position.plus(1)) if step > 0 else at_least(position, upper.plus(1))
+            following = position.plus(step)
+            again = at_least(upper, following.plus(1)) if step > 0 else at_least(following, upper.plus(1))
             self.numbers[index] = position
             trips = self.count(lower, upper, step)
         else:
             self.numbers[index] = self.bounded_by(
                 self.fresh(index.name or "i", *between(self.interval(lower), self.interval(upper)), free=True), lower, upper
             )
-            fact, trips = Unknown(), None
+            fact, trips, again = Unknown(), None, TRUE
         exact = bool(step) and not operation.stops
         place = (*self.scope.order, self.numbered())
         scope = replace(
@@ -81,6 +83,7 @@ class Loops(Carried):
             m if exact else None,
             trips if exact else None,
             operation.stops,
+            again=again,
         )
         self.in_region = saved_region
 

@@ -144,7 +144,8 @@ class Barrier:
 class Team:
     """One run of the threads of a block, between two barriers of its own.
 
-    `scope`: inside it; `held`: names that stand for the same in all threads; `lane`: a thread's position in the block, by rows;
+    `scope`: inside it; `held`: names that stand for the same in all threads; `together`: those that do in the same iteration of
+    the loops around them; `lane`: a thread's position in the block, by rows;
     `parts`: for each size of a sub-group that waits, the number of a thread's; `ordered`: the sizes whose barriers order memory.
     """
 
@@ -154,6 +155,7 @@ class Team:
     scope: Scope
     held: set[str]
     lane: Linear
+    together: set[str] = field(default_factory=set[str])
     parts: dict[int, Linear] = field(default_factory=dict[int, Linear])
     ordered: set[int] = field(default_factory=set[int])
 
@@ -168,11 +170,13 @@ class Birth:
     """An array value that is one of several: what it is made from, and where that is looked at.
 
     `merge`: the branch, the start of a loop's iterations or its end that makes it, with others: of these, sources in the same
-    place are taken together.
+    place are taken together. `in_block`: of tiles, in a block or its threads, which all mean the same one in the same iteration
+    of the loops around; but in two iterations it may be two.
     """
 
     sources: tuple[tuple[View, Scope], ...]
     merge: tuple[int, str]
+    in_block: bool = False
 
 
 @dataclass
@@ -203,7 +207,7 @@ class Model:
     indices: dict[str, tuple[str, Linear]] = field(default_factory=dict[str, "tuple[str, Linear]"])  # names of iterations
     unwritten: set[Value] = field(default_factory=set[Value])  # temporaries and local arrays that begin without content
     made_at: dict[Value, tuple[int | str, ...]] = field(default_factory=dict[Value, "tuple[int | str, ...]"])  # and where they do
-    births: dict[Value, Birth] = field(default_factory=dict[Value, Birth])  # at host level, by root
+    births: dict[Value, Birth] = field(default_factory=dict[Value, Birth])  # at host level, and of tiles in blocks, by root
     reshaped: dict[Value, Value] = field(default_factory=dict[Value, Value])  # roots that are another root in other sizes
     end: Scope = field(default_factory=Scope)  # where the kernel returns
     returned: list[Value] = field(default_factory=list[Value])  # temporaries

@@ -20,7 +20,7 @@ from lend.language.types import ArrayType
 from lend.model.evaluate import I128
 from lend.model.linear import FALSE, TRUE, Formula, Linear
 from lend.model.loops import Loops, shown
-from lend.model.records import TEAM, Barrier, Team
+from lend.model.records import TEAM, THREADS, Barrier, Team
 from lend.model.uniform import divergence
 from lend.model.unroll import is_linear
 from lend.model.views import View
@@ -41,6 +41,7 @@ class Teams(Loops):
     def __init__(self, kernel: typed.Kernel, fixed: Mapping[Value, int] | None) -> None:
         super().__init__(kernel, fixed)
         self.visits = 0  # iterations unrolled so far
+        self.unrolling = 0  # loops around this point that are being unrolled
 
     # ----------------------------------------------------------------------------------------------------------------- threads
 
@@ -95,15 +96,35 @@ class Teams(Loops):
         """A load; of an array that nobody writes at this time, which the race proof says."""
         before = len(self.names.made)
         super().load(operation)
+        self.name_condition(operation)
         self.hold(operation, before)
 
     def hold(self, operation: typed.Operation, before: int) -> None:
         """The names that an operation has made are held if its results are the same in all threads, and it is done once only."""
         team = self.model.teams[self.scope.team] if self.scope.team is not None else None
-        if team is None or len(self.names.made) == before or self.scope.counters != team.scope.counters:
+        if team is None or len(self.names.made) == before:
             return
         if not any(result in self.model.divergences[id(team.operation)].values for result in operation.results):
-            team.held.update(self.names.made[before:])
+            names = team.held if self.scope.counters == team.scope.counters else team.together
+            names.update(self.names.made[before:])
+
+    def followed(self, value: Value) -> bool:
+        """In blocks, of whole tiles that each block makes once, and where all threads mean the same one."""
+        if self.region is None:
+            return True
+        if self.unrolling:  # one value is several arrays, one after the other
+            return False
+        aliases = self.model.aliases
+        base = aliases.base[value]
+        tiles = aliases.roots[base] - {base}
+        if not tiles or not tiles <= self.model.shared or value in aliases.partial:
+            return False
+        for tile in tiles:
+            made = self.model.made_at[tile]
+            if any(isinstance(step, str) for step in made[made.index(THREADS) + 1 :]):  # a loop gives it no content again
+                return False
+        team = None if self.scope.team is None else self.model.teams[self.scope.team]
+        return team is None or value not in self.model.divergences[id(team.operation)].values
 
     # --------------------------------------------------------------------------------------------------------------- unrolling
 
@@ -120,6 +141,7 @@ class Teams(Loops):
         defined = {v for o in inner for v in (*o.results, *(p for region in o.regions for p in region.parameters))}
         saved, mark = self.scope, self.mark()
         carried = [self.state(value) for value in operation.inits]
+        self.unrolling += 1
         try:
             for number in range(MOST_UNROLLED + 1):
                 if self.over(operation, indices, number, carried):
@@ -131,6 +153,8 @@ class Teams(Loops):
                 self.forget(defined)
         except _Undecided:
             pass
+        finally:
+            self.unrolling -= 1
         self.forget(defined)
         self.scope = saved  # what was visited in vain counts: the next loop does not try as long
         self.roll_back(mark)

@@ -33,6 +33,8 @@ from lend.sanitizer.memory import Array, lent
 from lend.sanitizer.program import Program, program
 from lend.sanitizer.report import Finding as Found
 
+from .conditions import ConditionKernels
+from .exchanges import ExchangeKernels
 from .kernels import TeamKernels
 from .tiles import TileKernels
 
@@ -254,6 +256,7 @@ def operations(region: typed.Region) -> Iterator[typed.Operation]:
 
 
 def generated(seed: int) -> str:
-    """The program of a seed: every fourth is one of tiles."""
-    made = TileKernels if seed % 4 == 3 else TeamKernels
+    """The program of a seed: every fourth is one of tiles, every eighth one of conditions, and one of exchanges."""
+    others = {1: ExchangeKernels, 3: TileKernels, 5: ConditionKernels, 7: TileKernels}
+    made = others.get(seed % 8, TeamKernels)
     return made(seeded(f"teams {seed}")).program()
