@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lend
-from beside import compare, compare_arrays, every_call, has_one_result, skip_first_come
+from beside import compare, compare_arrays, every_call, has_one_result, same_error, skip_first_come
 from lend import Atomic, Mut, Ref, f64, i64
 from lend.dims import N
 from lend.driver.kernel import Kernel
@@ -81,6 +81,13 @@ def test_each_call_is_made_twice_and_its_effect_is_seen_once(monkeypatch):
         monkeypatch.setattr(Kernel, "on", lambda kernel, device: lambda y: y.__imul__(2) is None)
         with pytest.raises(AssertionError, match="result"):
             doubled(x)
+
+
+def test_only_errors_of_memory_are_worded_by_the_device():
+    of_memory = lend.DeviceMemoryError
+    assert same_error(None, None) and same_error(of_memory("no memory"), of_memory("opencl:0 has no memory"))
+    assert not same_error(lend.BoundsError("line 1"), lend.BoundsError("line 2"))
+    assert not same_error(of_memory("no memory"), None)
 
 
 def test_errors_are_compared(monkeypatch):
