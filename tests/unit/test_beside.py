@@ -4,14 +4,16 @@ import math
 
 import numpy as np
 import pytest
+from harness import RELATIVE
 
 import lend
-from beside import compare, compare_arrays, every_call, has_one_result, same_error, skip_first_come
+from beside import coarsest, compare, compare_arrays, every_call, has_one_result, same_error, skip_first_come
 from lend import Atomic, Mut, Ref, f64, i64
 from lend.dims import N
 from lend.driver.kernel import Kernel
 
 NAN = float("nan")
+FINE = RELATIVE["f8"]
 
 
 @lend.kernel(math="strict")
@@ -46,28 +48,35 @@ def test_what_has_one_result():
 
 
 @pytest.mark.parametrize(
-    ("here", "there", "strict"),
+    ("here", "there", "room"),
     [
-        (1, 2, False),
-        ((1, 2.0), (1, 2.5), False),
-        (np.arange(3), np.array([0, 1, 3]), False),
-        (np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), True),
-        (np.zeros(2), np.array([0.0, -0.0]), True),
-        (np.array([1.0, NAN]), np.array([1.0, 2.0]), False),
-        (np.array([1.0, np.inf]), np.array([1.0, 1.0]), False),
-        (np.ones(2, "f4"), np.ones(2), False),
-        (np.array([(1, 2.0)], "i4,f8"), np.array([(1, 2.5)], "i4,f8"), True),
-        (None, 1, False),
+        (1, 2, FINE),
+        ((1, 2.0), (1, 2.5), FINE),
+        (np.arange(3), np.array([0, 1, 3]), FINE),
+        (np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), 0.0),
+        (np.zeros(2), np.array([0.0, -0.0]), 0.0),
+        (np.array([1.0, NAN]), np.array([1.0, 2.0]), FINE),
+        (np.array([1.0, np.inf]), np.array([1.0, 1.0]), FINE),
+        (np.ones(2, "f4"), np.ones(2), FINE),
+        (np.array([(1, 2.0)], "i4,f8"), np.array([(1, 2.5)], "i4,f8"), 0.0),
+        (None, 1, FINE),
     ],
 )
-def test_what_differs_is_found(here, there, strict):
+def test_what_differs_is_found(here, there, room):
     with pytest.raises(AssertionError):
-        compare(here, there, strict, "it")
+        compare(here, there, room, "it")
+
+
+def test_floats_agree_as_well_as_the_coarsest_of_a_call():
+    record = np.zeros(1, [("a", "i8"), ("v", "f4", (3,))])
+    given = ((np.ones(1), 3), (np.ones(1), (record, 2.0)), (np.ones(1, "f2"), np.ones(1, "f4")), (np.arange(2), 1), ())
+    assert [coarsest(values) for values in given] == [FINE, RELATIVE["f4"], RELATIVE["f2"], 0.0, 0.0]
 
 
 def test_what_may_differ_may():
-    compare_arrays(np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), False, "it")
-    compare((True, NAN, np.array([NAN, 1.0, -np.inf])), (True, NAN, np.array([-NAN, 1.0, -np.inf])), True, "it")
+    compare_arrays(np.ones(3), np.array([1, 1, np.nextafter(1, 2)]), FINE, "it")
+    compare_arrays(np.ones(3), np.array([1, 1, 1 + 1e-7]), coarsest((np.ones(1, "f4"), np.ones(3))), "it")
+    compare((True, NAN, np.array([NAN, 1.0, -np.inf])), (True, NAN, np.array([-NAN, 1.0, -np.inf])), 0.0, "it")
 
 
 def test_each_call_is_made_twice_and_its_effect_is_seen_once(monkeypatch):
