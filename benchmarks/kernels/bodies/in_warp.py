@@ -14,7 +14,7 @@ def mandelbrot_kernel(counts: Counts, limit: wp.int32):
     ci = F(-1.5) + F(3.0) * F(i) / F(counts.shape[0])
     zr = F(0.0)
     zi = F(0.0)
-    n = int(0)
+    n = wp.int32(0)
     while n < limit and zr * zr + zi * zi <= F(4.0):
         t = zr * zr - zi * zi + cr
         zi = F(2.0) * zr * zi + ci
@@ -26,9 +26,9 @@ def mandelbrot_kernel(counts: Counts, limit: wp.int32):
 @wp.kernel
 def nbody_kernel(x: Row, y: Row, z: Row, ax: Row, ay: Row, az: Row):
     i = wp.tid()
-    sx = float(0.0)
-    sy = float(0.0)
-    sz = float(0.0)
+    sx = wp.float32(0.0)
+    sy = wp.float32(0.0)
+    sz = wp.float32(0.0)
     for k in range(x.shape[0]):
         dx = x[k] - x[i]
         dy = y[k] - y[i]

@@ -25,8 +25,8 @@ def bilateral_kernel(image: Plane, out: Plane, distance: wp.float32, contrast: w
     j = q + 2
     near = -0.5 / (distance * distance)
     like = -0.5 / (contrast * contrast)
-    total = float(0.0)
-    weights = float(0.0)
+    total = wp.float32(0.0)
+    weights = wp.float32(0.0)
     for y in range(i - 2, i + 3):
         for x in range(j - 2, j + 3):
             d = image[y, x] - image[i, j]
