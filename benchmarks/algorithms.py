@@ -88,7 +88,7 @@ def main() -> None:
     lend.config.threads = options.threads
     clock = time.perf_counter if options.clock == "wall" else time.process_time
     without = os.environ.get("NPY_DISABLE_CPU_FEATURES", "")
-    print(f"{int(options.size)} elements, {options.threads} threads, NumPy {np.__version__} without {without or 'nothing'}\n")
+    print(f"{int(options.size)} elements, {options.threads} threads, NumPy {np.__version__}{without and f' without {without}'}\n")
     for name, (ours, numpys, moved) in cases(int(options.size)).items():
         if options.names and not any(name.startswith(wanted) for wanted in options.names):
             continue
