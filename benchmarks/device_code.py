@@ -88,7 +88,7 @@ def _outcome(compilation: Compilation, name: str, target: str) -> Outcome:
         kind, why, taken = "failed", _reason(error), ()
     except LendError as error:
         kind, why, taken = "refused", _reason(error), ()
-    except Exception as error:
+    except Exception as error:  # a row of the table that counts as failed, so that the other kernels still get theirs
         kind, why, taken = "failed", f"{type(error).__name__}: {error}", ()
     else:
         kind, why = "linked", ""

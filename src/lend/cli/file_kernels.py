@@ -34,7 +34,7 @@ def kernels_of(file: Path, command: str) -> list[Kernel[..., Any]] | None:
         import_file(file.resolve())
     except SystemExit:
         pass
-    except Exception:
+    except Exception:  # the user's file, which may raise anything: it is shown as Python would show it
         traceback.print_exc()
         return None
     finally:

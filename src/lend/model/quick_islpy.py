@@ -64,7 +64,7 @@ def version_module() -> ModuleType | None:
     known["metadata"] = SimpleNamespace(version={"islpy": number}.__getitem__)
     try:
         exec(compile(text.replace(_IMPORT, "\n"), path, "exec", dont_inherit=True), known)
-    except Exception:
+    except Exception:  # a version of islpy that this does not know: Python's own import says what is wrong, if anything is
         return None
     del known["metadata"]
     return module

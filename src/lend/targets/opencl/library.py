@@ -121,7 +121,7 @@ def _look(pyopencl: Any) -> Library:
         devices: list[Any]
         try:
             devices = list(platform.get_devices())
-        except Exception:
+        except Exception:  # OpenCL says as an error that a platform has none
             missing.append((f"opencl ({platform.name.strip()})", "its driver finds no device"))
             continue
         for raw in devices:
